@@ -7,7 +7,7 @@ true of several clips; `joined_queries.json` lists those, and queries that are t
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,17 +53,21 @@ def composite(
 ) -> tuple[Path, MomentVideo]:
     """A film of joined clips, made once, and where each caption is true in it."""
     target = folder / f"{clips}_{seconds}_{seed}.mp4"
-    chosen = {"clips": known_clips(folders)[HALVES[clips]]}
-    listed = folder / f"{clips}.json"
+    join(folder / f"{clips}.json", known_clips(folders)[HALVES[clips]], target, seconds, seed)
+    return target, truth_of(target)
+
+
+def join(listed: Path, clips: Sequence[Mapping[str, str]], target: Path, seconds: int, seed: int) -> None:
+    """Join clips to a film, once; `listed` records them, and the JSON beside the film where each is."""
+    chosen = {"clips": list(clips)}
     if listed.exists() and json.loads(listed.read_text()) != chosen:
-        raise SystemExit(f"{folder} holds films of other clips: give another folder")
+        raise SystemExit(f"{listed.parent} holds films of other clips: give another folder")
     if not target.with_suffix(".json").exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        listed.parent.mkdir(parents=True, exist_ok=True)
         listed.write_text(json.dumps(chosen))
         tool = SHARED / "tools" / "make_composite.py"
         options = [f"--seconds={seconds}", f"--seed={seed}"]
         subprocess.run([sys.executable, tool, listed, target, *options], check=True)
-    return target, truth_of(target)
 
 
 def truth_of(film: Path, kind: str = "query") -> MomentVideo:
