@@ -179,7 +179,7 @@ def attention(
     """
     if not sources:
         raise UsageError("no video", hint="vidsum evaluate attention VIDEO")
-    reads, written = {**reads_of(*sources), **common.reads}, Written()
+    reads, written = {**reads_of(sources), **common.reads}, Written()
     inputs = plain_inputs(sources)
     for item in inputs:
         check_outputs(item.path, [outputs.path(item.path, request)], reads, written)
@@ -202,7 +202,7 @@ def draw_one(
         own_record(path),
         lambda shadow: draw_attention(request, item.path, shadow, extraction, progress),
         overwrite=outputs.overwrite,
-        reads={**reads_of(item.path), **common.reads},
+        reads={**reads_of([item.path]), **common.reads},
     )
     data = {"attention": str(path), **facts}
     return Reply(input=item.path, data=data, lines=(str(path),), messages=messages)
@@ -219,7 +219,7 @@ def _evaluate(
     json = None if report.output in (None, "-") else Path(str(report.output))
     suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
     named = {kind: path for kind, path in {"output": json, **others}.items() if path}
-    reads, written = {**reads_of(request.source), **common.reads}, Written()
+    reads, written = {**reads_of([request.source]), **common.reads}, Written()
     for kind, path in named.items():
         require_suffix(path, suffixes[kind])
         check_outputs(str(request.source), [path], reads, written)

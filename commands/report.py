@@ -54,7 +54,7 @@ def report(results: Results, page: Page, common: Printing) -> Reply:
     """
     from vidsum.results.load import read_displayable
 
-    target, reads = Path(page.output), {**reads_of(*results), **common.reads}
+    target, reads = Path(page.output), {**reads_of(results), **common.reads}
     if page.bundle is not None and page.output != "report.html":
         fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")

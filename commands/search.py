@@ -99,7 +99,7 @@ def search(
         videos = {path for match in matches for path in (match.video, *match.also)}
         for video in videos:
             require_not_written(video, written)
-        reads = {**reads_of(*videos), **common.reads}
+        reads = {**reads_of(videos), **common.reads}
         if extra.clips_dir:
             _save_clips(archive, matches, rows, extra, reads, messages, problems)
     if target:  # rows of failed clips have changed

@@ -65,7 +65,7 @@ def test_search_gives_the_probability_of_ground(clips: Clips, archive: Archive) 
 
 
 def test_watch_gives_the_probability_of_ground(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each window, once the same frames have become what is usual."""
+    """The probability of each window is equal after the whole video has been seen once."""
     monkeypatch.setattr(running_match, "_FADE", 1.0)
     background = embed_background("vse")
     for path, texts in clips:

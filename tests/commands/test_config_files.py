@@ -145,8 +145,8 @@ def test_an_error_names_the_origins_of_its_options() -> None:
     error = UsageError(fill("{} and {} overlap, {{not {}}", Mention("keep"), Mention("drop"), "{}"))
     for _ in range(2):  # a batch may explain an error once more
         names.explain(error)
-        told = "--keep and --drop overlap, {{not {}} (from a.yaml:3 and VIDSUM_SUMMARIZE_DROP)"
-        assert error.message == told
+        expected = "--keep and --drop overlap, {{not {}} (from a.yaml:3 and VIDSUM_SUMMARIZE_DROP)"
+        assert error.message == expected
     assert str(error) == "keep and drop overlap, {{not {}}"
     assert error.hint == "vidsum summarize --help"
 

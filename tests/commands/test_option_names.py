@@ -52,7 +52,7 @@ SAME_SUBJECT = {
 
 
 def types_of(leaf: Leaf) -> set[str]:
-    """What a user may type: a switch, a number, a path, or a text such as the name of a choice."""
+    """Return the kinds of values that users can type: a switch, a number, a path or a text."""
     kind: Any = item_of(leaf.kind) or required(leaf.kind)
     if kind is bool:
         return {"switch"}

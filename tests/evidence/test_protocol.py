@@ -28,7 +28,7 @@ def spoken() -> Spoken:
     return Spoken(PASSAGES, encode_passages([*iter_passages(PASSAGES)]))
 
 
-def heard() -> Audible:
+def audible() -> Audible:
     scores = np.zeros((20, 521), np.float32)
     scores[3:6], scores[12, 7] = 0.9, 0.75
     return Audible.of(SoundScores(scores, DURATION_S))
@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[[], TextEvidence]] = {
     "spoken": spoken,
     "written": lambda: Written.of_lines(PASSAGES, DURATION_S),
     "described": lambda: DescribedParts(encode_passages(PASSAGES), "a model"),
-    "audible": heard,
+    "audible": audible,
 }
 
 

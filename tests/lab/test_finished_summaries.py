@@ -114,10 +114,10 @@ def test_other_rows_are_measured_as_without_finished_summaries(folder: Path, sho
     rows = {"good": good, "mine": finished.scores}
     settings: Any = {"segmentations": (shots,), "n_seeds": 2}
     alone = evaluate_summaries(VIDEOS, {"good": good}, **settings)
-    beside = evaluate_summaries(VIDEOS, rows, selections={"mine": finished.selections}, **settings)
-    assert all(row == beside.rows[name] for name, row in alone.rows.items())
-    assert set(beside.rows) == {"mine", *alone.rows}
-    assert all(measures.f_avg is not None for measures in beside.rows["mine"].mean.key_shots)
+    together = evaluate_summaries(VIDEOS, rows, selections={"mine": finished.selections}, **settings)
+    assert all(row == together.rows[name] for name, row in alone.rows.items())
+    assert set(together.rows) == {"mine", *alone.rows}
+    assert all(measures.f_avg is not None for measures in together.rows["mine"].mean.key_shots)
 
 
 def labels(**changes: Any) -> dict[str, Labels]:
@@ -185,7 +185,7 @@ def test_document_that_is_no_summary_is_refused_by_its_name(tmp_path: Path) -> N
 
 
 def request_for(folder: Path) -> HighlightsRequest:
-    """Of a checkpoint that `weights add --as` stored."""
+    """A request that names a checkpoint stored by `weights add --as`."""
     (folder / "a.jsonl").write_text("")
     return HighlightsRequest(
         annotations=folder / "a.jsonl", run=Path("mrnet-charades"), features=(folder / "a.jsonl",)

@@ -159,10 +159,10 @@ def test_runs_that_were_killed_leave_nothing_foreign(
         with killed_after(n_steps):
             write(root, "r", kinds, f"run {number}")
     write(root, "r", last, "the last")
-    names = shown(root)
+    names = visible_files(root)
     expected = {"a": {"a.txt"}, "b": {"b.txt"}, "folder": {"folder/1.txt"}}
     record = "r.txt.vidsum.json"
-    assert names == {record}.union(*(expected[kind] for kind in last))
+    assert names == {record, *(name for kind in last for name in expected[kind])}
     assert {*json.loads((root / record).read_text())["outputs"]} == names - {record}
 
 
@@ -176,7 +176,7 @@ for number in range(100_000):  # of another size each, as clocks of file systems
 """
 
 
-def shown(root: Path) -> set[str]:
+def visible_files(root: Path) -> set[str]:
     """Return the files that are not hidden."""
     names = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     return {name for name in names if not any(part.startswith(".") for part in name.split("/"))}
@@ -202,11 +202,11 @@ def test_a_process_that_is_killed_leaves_whole_files_that_are_known(tmp_path: Pa
             time.sleep(draw.uniform(0, 0.2))
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
-        for name in shown(tmp_path) - {"folder/mine.txt"}:
+        for name in visible_files(tmp_path) - {"folder/mine.txt"}:
             is_text = name.endswith(".txt")
             assert not is_text or (tmp_path / name).read_text().startswith(("run ", "the last"))
         write(tmp_path, "r", ["a"], "the last")  # is not refused
-        assert shown(tmp_path) == {"a.txt", "folder/mine.txt", "r.txt.vidsum.json"}
+        assert visible_files(tmp_path) == {"a.txt", "folder/mine.txt", "r.txt.vidsum.json"}
     assert mine.read_text() == "mine"
 
 

@@ -251,7 +251,7 @@ class Tools:
         if self._output is None:
             raise ToolUseError("this server writes no files")
         source, target = self._find_video(video), self._target(name)
-        reads = reads_of(source)
+        reads = reads_of([source])
         require_not_read(target, reads)
         own_record(target).require_ours([target])
         spans = [(part.start_s, part.end_s) for part in parts]

@@ -176,7 +176,7 @@ def _save(
         compose=compose,
         is_fresh=is_fresh,
         optional=exports,
-        reads={**reads_of(item.path), **common.reads},
+        reads={**reads_of([item.path]), **common.reads},
     )
     removed = _removed_files(deleted, artifacts)
     removed += _lost_queries(*states[-1]) if states and spec.merge else ""

@@ -141,7 +141,7 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
 
 def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
     """Return the files that a run reads: those of options, and the inputs."""
-    return {**reads_of(*(item.path for item in inputs)), **common.reads}
+    return {**reads_of(item.path for item in inputs), **common.reads}
 
 
 def refuse(inputs: Sequence[BatchInput], item: BatchInput, fault: VidsumError) -> list[BatchInput]:

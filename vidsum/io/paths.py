@@ -14,7 +14,7 @@ Reads = Mapping[FileKey, str]
 OTHER_NAME = fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER"))
 
 
-def reads_of(*paths: str | Path, option: str = "") -> dict[FileKey, str]:
+def reads_of(paths: Iterable[str | Path], option: str = "") -> dict[FileKey, str]:
     """Return inputs, or the files of an option, as files that are read; they may not be there yet."""
     return {key: option for path in paths for key in keys_of(path)}
 

@@ -74,7 +74,7 @@ def write_clips(
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
     for path, span in spans:
-        write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads_of(video.path))
+        write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads_of([video.path]))
     for message in dict.fromkeys(messages):
         warnings.warn(message, stacklevel=2)
     return tuple(path for path, _ in spans)

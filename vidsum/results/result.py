@@ -240,7 +240,7 @@ def write_json(result: Result, path: str | os.PathLike[str], *, overwrite: bool 
 def reads_of_results(*results: Any) -> Reads:
     """Return the videos of results as files that are read: nothing is written over them."""
     videos = [video for result in results if (video := getattr(result, "video", None))]
-    return reads_of(*(video.path for video in videos))
+    return reads_of(video.path for video in videos)
 
 
 def load_pandas() -> Any:

@@ -36,7 +36,7 @@ def test_dataset_is_named_by_the_file(file: str, name: str) -> None:
 
 @pytest.fixture
 def video(tmp_path: Path) -> AnnotatedVideo:
-    """Of a file as published, 30 frames a second, every 15th of which has a feature."""
+    """A video of a published file: 30 frames a second, with a feature for every 15th."""
     path = write(tmp_path / "eccv16_dataset_tvsum_google_pool5.h5", video_1=published())
     return read_annotated(path)["tvsum/video_1"]
 
@@ -67,7 +67,7 @@ def test_videos_come_as_people_count(tmp_path: Path) -> None:
 
 @pytest.fixture
 def first_layout(tmp_path: Path) -> AnnotatedVideo:
-    """Of the first files of OVP and YouTube, which hold three datasets."""
+    """A video in the first layout of OVP and YouTube, whose files have three arrays each."""
     rows = np.repeat(np.eye(2, 6, dtype=np.float32), 20, axis=0)
     labels = np.linspace(0, 1, 40, dtype=np.float32)
     bare = {"features": rows, "gtscore": labels, "gtsummary": labels > 0.5}

@@ -33,7 +33,7 @@ def write(path: Path, videos: dict[str, dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def protocol(tmp_path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Labels]]:
-    """What is stored of three videos, and what is read of them."""
+    """The stored arrays of three videos, and the labels that are read from them."""
     stored = {f"video_{n}": arrays(n, f"Title of {n}") for n in (10, 2, 1)}
     return stored, read_summe_protocol(write(tmp_path / "p.npz", stored))
 

@@ -52,7 +52,7 @@ REFERENCES = [[tokenize("a b")], [tokenize("c d")]]
     ids=["one of two words, x being as rare as d", "a word that is repeated counts once"],
 )
 def test_cider_of_worked_examples(captions: list[str], first: float, second: float) -> None:
-    """Of the four lengths of n-grams, captions of two words have those of one and two words."""
+    """A caption of two words has n-grams of one and two words, but none of three and four."""
     scores = cider_d([tokenize(caption) for caption in captions], REFERENCES)
     assert scores.tolist() == pytest.approx([first, second])
 

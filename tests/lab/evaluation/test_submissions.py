@@ -45,23 +45,23 @@ def line(qid: int, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> dict[str, QueryPrediction]:
+def answers(tmp_path: Path) -> dict[str, QueryPrediction]:
     """Two answers that were read, the second of which stands first in the file and lacks a score."""
     path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
     return dict(read_highlight_predictions(path, QUERIES))
 
 
-def test_answers_come_in_the_order_of_the_data(found: dict[str, QueryPrediction]) -> None:
-    assert list(found) == ["7", "8"]
+def test_answers_come_in_the_order_of_the_data(answers: dict[str, QueryPrediction]) -> None:
+    assert list(answers) == ["7", "8"]
 
 
-def test_moments_come_in_the_order_of_the_file(found: dict[str, QueryPrediction]) -> None:
+def test_moments_come_in_the_order_of_the_file(answers: dict[str, QueryPrediction]) -> None:
     moments = Moment(0, 2, 0.5), Moment(2, 6, 0.9)
-    assert found["7"] == QueryPrediction("7", "A girl", "x", moments, (0.25, 0.25, 0.25, 0.25))
+    assert answers["7"] == QueryPrediction("7", "A girl", "x", moments, (0.25, 0.25, 0.25, 0.25))
 
 
-def test_last_clip_may_lack_a_score(found: dict[str, QueryPrediction]) -> None:
-    assert found["8"].saliency == (1.0, 0.0)
+def test_last_clip_may_lack_a_score(answers: dict[str, QueryPrediction]) -> None:
+    assert answers["8"].saliency == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(

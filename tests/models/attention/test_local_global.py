@@ -82,7 +82,7 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
 def test_attention_is_the_equations(case):
     case = with_mask(case)
     pattern = SparsePattern.of(case["is_global"], case["is_valid"], case["window"])
-    found = local_global_attention(*(case[name] for name in "qkv"), pattern, case["mask"])
+    found = local_global_attention(case["q"], case["k"], case["v"], pattern, case["mask"])
     is_valid = case["is_valid"][:, None, :, None]
     assert torch.allclose(found * is_valid, attend_directly(case), atol=1e-5)
 
