@@ -20,8 +20,9 @@ from vidsum.batch.targets import clip_place, clip_stem, plan_moment_files
 from vidsum.commands.batch import Clipping, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
+from vidsum.commands.suggestions import suggest_space
 from vidsum.errors import InputError, Problem, UsageError, printable
-from vidsum.features.settings import CLIP_FAMILY, Extraction
+from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.video.settings import Clips
@@ -101,7 +102,6 @@ def ground(
     _require_one_stdin(common, query_options)
     inputs = read_inputs(sources, common)
     _require_query([item.path for item in inputs], query_options)
-    _suggest_clip_family(retrieval, common)
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
@@ -202,6 +202,11 @@ def ground_one(
     )
     if item.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         answer = replace(answer, lines=(*_missing_evidence(answer.data), *answer.lines))
+    is_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
+    if item.number == 0 and is_by_default:
+        matches = (query.get("present") for query in answer.data["queries"])
+        notes = suggest_space(answer.data["space"], matches, common)
+        answer = replace(answer, lines=(*answer.lines, *notes))
     is_ranked = all(query.get("present") is not None for query in answer.data["queries"])
     if is_batch and item.number == 0 and not (has_table or is_ranked or common.to_stdout):
         return replace(answer, messages=(*answer.messages, _SCORES_NOTE))
@@ -224,22 +229,6 @@ def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
     missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in document.get("evidence", ())]
     if missing:
         yield f"not searched: {', '.join(missing)}"
-
-
-def _suggest_clip_family(retrieval: Retrieval, common: CommonOptions) -> None:
-    """Suggest better weights, at a terminal and once on this machine."""
-    is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if common.quiet or common.json or not is_vse_by_default or not sys.stderr.isatty():
-        return
-    from vidsum import checkpoints
-    from vidsum.io.cache import is_first
-
-    if not any(map(checkpoints.find, CLIP_FAMILY)) and is_first("clip_family"):
-        print(
-            "note: a network that was trained on many more pictures should answer better: "
-            "vidsum weights pull mobileclip2-s0 (300 MB, for research only; others: vidsum weights list)",
-            file=sys.stderr,
-        )
 
 
 def _read_queries(options: QueryOptions, extraction: Extraction, common: CommonOptions) -> "Queries":

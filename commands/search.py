@@ -14,6 +14,7 @@ from vidsum.batch.reply import Reply, Rows
 from vidsum.batch.targets import attempt
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
+from vidsum.commands.suggestions import suggest_space
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
@@ -88,12 +89,13 @@ def search(
         matches = archive.find(text, filters)
         rows = _rows(matches, extra.clips_dir)
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
+        space = archive.space
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
         missing = describe_missing(archive, filters)
         messages += (*archive.notes, *archive.query_warnings(text, filters, matches))
         if outdated := archive.n_outdated():
-            fault = f"{outdated} files are not in the archive's space, {archive.space}"
+            fault = f"{outdated} files are not in the archive's space, {space}"
             messages.append(f"{fault}: run vidsum index on them")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
         videos = {path for match in matches for path in (match.video, *match.also)}
@@ -107,6 +109,9 @@ def search(
         texts[target] = json.dumps(document, indent=1) + "\n" if is_json else to_csv(rows)
     lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra.clips_dir)
+    if text and (not matches or matches[0].evidence == "picture"):
+        present = matches[0].present if matches else 0.0
+        lines += suggest_space(space, [present], common)
     lines += [
         save_text(content, path, overwrite=extra.overwrite, reads=reads) for path, content in texts.items()
     ]

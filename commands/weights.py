@@ -1,5 +1,6 @@
 """`vidsum weights`: list, fetch, check and find the pretrained weights."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +73,24 @@ class PullOptions:
 def pull(options: PullOptions, common: Printing, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
+    `best` is the most accurate image-text space that is free to use and fits this machine.
+
     vidsum weights pull i3d
+
+    vidsum weights pull best
     """
     from vidsum import checkpoints
+    from vidsum.checkpoints.best import BEST_SPACE, best_space, describe_cost
     from vidsum.features.settings import DEFAULT_EXTRACTOR
 
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
+
+    if BEST_SPACE in wanted:
+        best = best_space()
+        wanted = list(dict.fromkeys(best.name if name == BEST_SPACE else name for name in wanted))
+        if not common.quiet:  # before the download, which takes minutes
+            print(describe_cost(best), file=sys.stderr)
 
     def step(item: BatchInput, progress: Progress | None) -> Reply:
         path = checkpoints.fetch(item.path, progress)

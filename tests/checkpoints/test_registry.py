@@ -77,12 +77,21 @@ MODEL = _exactly(
         "version": {"type": "integer", "minimum": 2},
         "instead": {"type": "string"},
         "terms": {"type": "string"},
+        "space": _exactly(
+            {
+                "accuracy": {"type": "number", "exclusiveMinimum": 0, "maximum": 100},
+                "accuracy_from": {"type": "string", "minLength": 1},
+                "megabytes": {"type": "integer", "minimum": 1},
+                "cpu_s": {"type": "number", "exclusiveMinimum": 0},
+            }
+        ),
     },
     "shipped",
     "made_from",
     "version",
     "instead",
     "terms",
+    "space",
 ) | {
     "if": {"required": ["shipped"]},
     "then": {"properties": {"files": {"items": {"required": ["bytes"], "not": {"required": ["sources"]}}}}},

@@ -131,17 +131,6 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
     assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
 
 
-def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def message(*arguments: str) -> bool:
-        errors = run("ground", film, *ASK, "--overwrite", *arguments).err
-        return "vidsum weights pull mobileclip2-s0 (300 MB, for research only" in errors
-
-    assert not message()  # a pipe
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert not any(message(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "vse")))
-    assert [message(), message()] == [True, False]
-
-
 def test_ground_table_and_document(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
     check_schema(ran.json, "moments")

@@ -123,11 +123,15 @@ def test_names_of_the_classes_of_kinetics_are_torchvisions() -> None:
 
 OPEN_CLIP = {
     "clip": ("ViT-B-32-quickgelu", "openai"),
+    "clip-b32-256": ("ViT-B-32-256", "datacomp_s34b_b86k"),
     "mobileclip2-s0": ("MobileCLIP2-S0", "dfndr2b"),
     "mobileclip2-s2": ("MobileCLIP2-S2", "dfndr2b"),
+    "pe-core-s16-384": ("PE-Core-S-16-384", "meta"),
     "siglip2-b16-256": ("ViT-B-16-SigLIP2-256", "webli"),
 }
-SLOW = ("c3d", "c3d_fc7", "i3d", "mobileclip2-s0", "mobileclip2-s2", "siglip2-b16-256")
+SLOW = (
+    "c3d", "c3d_fc7", "i3d", "mobileclip2-s0", "mobileclip2-s2", "pe-core-s16-384", "siglip2-b16-256"
+)  # fmt: skip
 CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 
 

@@ -27,8 +27,10 @@ SIZES = {
     "c3d": (4096, 0.64, 0.64),
     "c3d_fc7": (4096, 0.64, 0.64),
     "clip": (512, 2.0, 2.0),
+    "clip-b32-256": (512, 2.0, 2.0),
     "mobileclip2-s0": (512, 2.0, 2.0),
     "mobileclip2-s2": (512, 2.0, 2.0),
+    "pe-core-s16-384": (512, 2.0, 2.0),
     "siglip2-b16-256": (768, 2.0, 2.0),
 }
 """Size of features, seconds between them and seconds that each covers."""

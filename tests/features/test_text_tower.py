@@ -50,14 +50,15 @@ def expected(name: str) -> np.ndarray:
         return np.asarray(networks.clip(name).encode_text(tokens, normalize=True).numpy())
 
 
-@pytest.mark.parametrize("name", ["clip", deep("mobileclip2-s0")])
+@pytest.mark.parametrize("name", ["clip", deep("clip-b32-256"), deep("mobileclip2-s0"), "pe-core-s16-384"])
 def test_text_tower_agrees_with_open_clip(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, small = TextTower(CLIP_MODELS[name], "fp32"), TextTower(CLIP_MODELS[name], "int8")
     np.testing.assert_allclose(exact.encode(TEXTS), expected(name), atol=1e-5)
     assert (small.encode(TEXTS) * expected(name)).sum(axis=1).min() > 0.99
     assert logging.getLogger().isEnabledFor(logging.WARNING)
     rows = exact.encode_words(TEXTS)
-    assert [len(words) for words in rows] == [len(exact.split(text)) for text in TEXTS[:2]] + [77]
+    most = CLIP_MODELS[name].max_tokens
+    assert [len(words) for words in rows] == [len(exact.split(text)) for text in TEXTS[:2]] + [most]
     np.testing.assert_allclose(np.linalg.norm(rows[0], axis=1), 1, atol=1e-5)
     monkeypatch.setattr(text_tower, "_export", lambda *_: pytest.fail("exported again"))
     for precision in (True, False):
@@ -75,11 +76,12 @@ def test_text_encoder_of_the_family(monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoder.split("Two dogs") == ["[start]", "two", "dogs", "[end]"]
 
 
-def test_tokens_are_those_of_open_clip() -> None:
+@pytest.mark.parametrize("name", [name for name, model in CLIP_MODELS.items() if not model.has_own_tokenizer])
+def test_tokens_are_those_of_open_clip(name: str) -> None:
     import open_clip
 
-    tower = TextTower(CLIP_MODELS["mobileclip2-s0"], "fp32")
-    reference = open_clip.get_tokenizer("MobileCLIP2-S0")
+    tower = TextTower(CLIP_MODELS[name], "fp32")
+    reference = open_clip.get_tokenizer(CLIP_MODELS[name].architecture)
     texts = [*TEXTS, *ODD, "", " ".join(map(chr, range(33, 400)))]
     np.testing.assert_array_equal(tower._tokens(texts)[0], reference(texts).numpy())
 

@@ -51,11 +51,11 @@ from vidsum.evidence.protocol import Passage, encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries, resolve_space
-from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.grounding.vse_map import NAME
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
-from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
+from vidsum.pipelines.queries import find_unread, query_warnings, read_queries
 from vidsum.pipelines.sources import expand
 from vidsum.results.settings import WORDS
 from vidsum.types import Progress, clip_interval
@@ -254,7 +254,8 @@ class Archive:
                 hits = [*likely, *search.run(spaces, videos)]
             matches = [match for hit in hits for match in to_matches(hit, files, search)]
             best = select_best(matches, options)
-        best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
+        if find_unread(options.list_texts(text), self._space_of(options), options.language):
+            best = [replace(match, present=None) for match in best]
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
@@ -263,17 +264,17 @@ class Archive:
         rows = self.read_rows(["videos.id", "videos.start_offset_s"], source, os.fsencode(video))
         return next((float(offset_s) for _, offset_s in rows), 0.0)
 
-    @staticmethod
     def query_warnings(
-        text: str | None, options: SearchOptions, matches: Sequence[Match] = ()
+        self, text: str | None, options: SearchOptions, matches: Sequence[Match] = ()
     ) -> tuple[str, ...]:
         """Return warnings about texts that are not well understood, given the moments that were found."""
         if not (texts := options.list_texts(text)):
             return ()
-        unknown = _unknown_words(text, options)
+        space = self._space_of(options)
+        unknown = find_unread(texts, space, options.language)
         is_by_words = bool(matches) and matches[0].evidence in WORDS
         by_words = [text] if text and (is_by_words or not options.includes("picture")) else []
-        notes = query_warnings(texts, unknown, options.language, by_words=by_words)
+        notes = query_warnings(texts, unknown, options.language, space, by_words=by_words)
         is_of_sounds = options.evidence == "sound"
         of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
         return (*notes, *of_sounds)
@@ -343,7 +344,6 @@ class Archive:
             self._connection, options, steps=tuple(steps), queries=queries, space=space, names=names
         )
 
-
-def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
-    split = load_text_encoder("minilm").split
-    return unreadable_queries(options.list_texts(text), split, options.language)
+    def _space_of(self, options: SearchOptions) -> str:
+        """Return the space whose text encoder reads a query; words and sounds are compared in `vse`."""
+        return self.space if options.includes("picture") else NAME

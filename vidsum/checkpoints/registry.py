@@ -100,6 +100,16 @@ class EntryFile:
 
 
 @dataclass(frozen=True)
+class SpaceFacts:
+    """Published accuracy and costs of an image-text space."""
+
+    accuracy: float  # per cent of ImageNet's pictures, without training on them
+    accuracy_from: str  # where that figure was published
+    megabytes: int  # about, of its weights
+    cpu_s: float  # seconds of one thread for a minute of video
+
+
+@dataclass(frozen=True)
 class RegistryEntry:
     """A checkpoint: one or more files that belong together."""
 
@@ -113,6 +123,7 @@ class RegistryEntry:
     instead: str | None = None  # advice for a user who cannot reach the sources
     network: str | None = None  # the extractor whose network the user's weights are for
     terms: str | None = None  # the licence's restriction in words, shown before a download
+    space: SpaceFacts | None = None  # of an image-text space that can be fetched
 
     @property
     def identity(self) -> str | None:
@@ -188,9 +199,9 @@ def parse(text: str) -> dict[str, RegistryEntry]:
 
 def _entry(name: str, model: Mapping[str, Any]) -> RegistryEntry:
     made_from = _file(model["made_from"]) if "made_from" in model else None
-    return RegistryEntry(
-        **{**model, "name": name, "files": tuple(map(_file, model["files"])), "made_from": made_from}
-    )
+    space = SpaceFacts(**model["space"]) if "space" in model else None
+    files = tuple(map(_file, model["files"]))
+    return RegistryEntry(**{**model, "name": name, "files": files, "made_from": made_from, "space": space})
 
 
 def _file(file: Mapping[str, Any]) -> EntryFile:

@@ -54,6 +54,14 @@ _MODELS = (
         is_multilingual=True,
     ),
     ClipModel("mobileclip2-s2", "MobileCLIP2-S2", 512, _MOBILE, 77),
+    ClipModel("clip-b32-256", "ViT-B-32-256", 512, Preprocessing(ShortSide(256), 256, *_OPENAI), 77),
+    ClipModel(
+        "pe-core-s16-384",
+        "PE-Core-S-16-384",
+        512,
+        Preprocessing(Exact(384, 384), 384, HALF_RANGE, HALF_RANGE),
+        32,
+    ),
     ClipModel("mobileclip2-s0", "MobileCLIP2-S0", 512, _MOBILE, 77),
     # OpenAI trained with an approximate GELU
     ClipModel("clip", "ViT-B-32-quickgelu", 512, Preprocessing(ShortSide(224), 224, *_OPENAI), 77),

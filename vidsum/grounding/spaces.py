@@ -83,6 +83,7 @@ class ImageTextSpace:
     prompts: tuple[str, ...] = ("{}",)
     """The sentences into which a text is put; the mean of their embeddings is the text's."""
     is_multilingual: bool = False  # whether its text encoder reads other languages than English
+    is_measured: bool = False  # whether its answers were measured for these pages
 
     def is_installed(self) -> bool:
         """Return whether all weights are in the cache; nothing is fetched or hashed."""
@@ -124,6 +125,7 @@ _SPACES = (
         "minilm",
         (vse_map.EXTRACTOR, vse_map.NAME, "minilm"),
         is_mapped=True,
+        is_measured=True,
         prompts=("{}", "there is {}"),
     ),
 )

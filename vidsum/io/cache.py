@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,12 +37,18 @@ def home() -> Path:
     return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
 
 
-def is_first(notice: str) -> bool:
-    """Return whether a notice is new to this machine, and record it; False where it cannot be recorded."""
-    path = home() / "notices" / notice
+def is_first_today(notice: str) -> bool:
+    """Return whether a notice is the first of its day on this machine, and record it.
+
+    False where it cannot be recorded.
+    """
+    folder = home() / "notices"
+    path = folder / f"{notice}-{date.today().isoformat()}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         path.open("x").close()
+        for earlier in set(folder.glob(f"{notice}-*")) - {path}:
+            earlier.unlink(missing_ok=True)
     except OSError:
         return False
     return True

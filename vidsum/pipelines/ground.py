@@ -46,10 +46,10 @@ from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
     Queries,
     answered_by_words,
+    find_unread,
     parse_queries,
     query_facts,
     query_warnings,
-    unreadable_queries,
 )
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import without_weak
@@ -194,12 +194,7 @@ class MomentSearch:
     @cached_property
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
-        encoder = load_text_encoder(describe_space(self.space).text_encoder)
-        if encoder.name == "minilm":
-            return dict.fromkeys(unreadable_queries(texts, encoder.split, self.retrieval.language))
-        is_multilingual = describe_space(self.space).is_multilingual
-        others = [text for text in texts if is_other(text, self.retrieval.language)]
-        return dict.fromkeys(() if is_multilingual else others)
+        return dict.fromkeys(find_unread(texts, self.space, self.retrieval.language))
 
     def _others(self) -> list[str]:
         """Return the texts that E5 reads, in place of the space's encoder."""

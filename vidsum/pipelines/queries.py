@@ -13,6 +13,7 @@ from vidsum.errors import InputError, Mention, UsageError, fill
 from vidsum.grounding import vse_map
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.results.moments import Grounding, QueryMoments, quote_queries, shorten
 from vidsum.results.settings import WORDS
@@ -155,6 +156,14 @@ def _is_noise(tokens: Sequence[str]) -> bool:
     return n_letters > 3 and all(word[1:] for word in pieces) and n_letters < 2 * sum(map(len, pieces))
 
 
+def find_unread(texts: Sequence[str], space: str, language: str = "auto") -> list[str]:
+    """Return the texts that the text encoder of a space does not understand."""
+    described = describe_space(space)
+    if described.is_mapped:
+        return unreadable_queries(texts, load_text_encoder(described.text_encoder).split, language)
+    return [] if described.is_multilingual else [text for text in texts if is_other(text, language)]
+
+
 def query_warnings(
     queries: Sequence[str],
     unread: Iterable[str] = (),
@@ -166,7 +175,8 @@ def query_warnings(
 ) -> tuple[str, ...]:
     """Return notes on queries that are not read, say what must not be seen, or are of other languages.
 
-    `by_words`: those that speech or text answers. `is_probable`: they have match probabilities.
+    The first says that the space was never measured, where that is so. `by_words`: those that speech or text
+    answers. `is_probable`: they have match probabilities.
     """
     described = describe_space(space)
     language = "en" if described.is_multilingual else language
@@ -179,7 +189,9 @@ def query_warnings(
         if described.is_mapped
         else "not English, the only language of this space; the space vse reads others"
     )
+    unmeasured = f"the space {space} was never measured by vidsum: its match probabilities are rough"
     return (
+        *(() if described.is_measured else (unmeasured,)),
         *((f"{quote_queries(unknown)}: {no_word}",) if unknown else ()),
         *_negation_notes(queries, language, space, by_words),
         *((f"{quote_queries(others)}: {foreign}",) if others else ()),

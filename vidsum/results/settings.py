@@ -9,7 +9,9 @@ ExportFormat = Literal[
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut", "youtube"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
-ClipName = Literal["siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip"]
+ClipName = Literal[
+    "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip"
+]  # fmt: skip
 """Networks for pictures and texts (`vidsum.features.clip_family`), of the best published accuracy first."""
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
