@@ -47,6 +47,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }
 """Base and options of each type; without names, the options that no other type has."""
+_LINE_LENGTH = 110
 _PARAMETERS = ("budget", "shots", "model", "top_k")
 """Parameters that functions declare themselves; `transcribe` declares `language` too."""
 
@@ -63,10 +64,20 @@ def types() -> str:
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
         fields = [leaf for leaf in leaves(kind) if leaf.name in (names or rest)]
-        text += "".join(f"    {leaf.name}: {_type_name(leaf.kind)}\n" for leaf in fields) or "    pass\n"
+        text += "".join(_field_lines(leaf.name, leaf.kind) for leaf in fields) or "    pass\n"
     text += "\n\nSETTINGS = {\n"
     text += "".join(f'    "{title}": "{" ".join(_paths(title))}",\n' for title in _TYPES)
     return text + '}\n"""The settings classes that declare the options of each type."""\n'
+
+
+def _field_lines(name: str, kind: Any) -> str:
+    """Return a field as ruff formats it: a choice a line, where one line is too long."""
+    line = f"    {name}: {_type_name(kind)}\n"
+    if len(line) <= _LINE_LENGTH + 1 or get_origin(kind) is not Literal:
+        return line
+    return (
+        f"    {name}: Literal[\n" + "".join(f'        "{choice}",\n' for choice in get_args(kind)) + "    ]\n"
+    )
 
 
 def _paths(title: str) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from tests.archive.made import count, film, names
 from vidsum.archive import space_versions
 from vidsum.archive.archive import Archive
+from vidsum.archive.settings import SearchOptions
 from vidsum.archive.space_versions import networks_digest
 from vidsum.errors import UsageError, WeightsError
 from vidsum.features.settings import CLIP_FAMILY
@@ -70,6 +71,19 @@ def test_new_archive_has_the_best_space(
     with pytest.raises(WeightsError, match="its space is clip, whose weights are not installed"):
         archive.search("green")
     assert archive.space == "clip"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_german_query_of_an_english_archive_has_no_match_probability(
+    videos: Path, archive: Archive
+) -> None:
+    archive.add(videos / "a.mp4")
+    matches = archive.search("ein Hund im Schnee")
+    assert matches
+    assert {match.present for match in matches} == {None}
+    unmeasured, foreign = archive.query_warnings("ein Hund im Schnee", SearchOptions(), matches)
+    assert unmeasured.startswith("the space clip was never measured")
+    assert "not English, the only language of this space" in foreign
 
 
 @pytest.mark.usefixtures("installed")

@@ -141,6 +141,7 @@ def hub(home: Path, server: Server, use_registry: UseRegistry, monkeypatch: pyte
     return server
 
 
+@pytest.mark.filterwarnings("ignore:toy is downloaded")
 def test_pull_best_names_its_cost_and_fetches_it(hub: Server, home: Path, run: Run) -> None:
     ran = run("weights", "pull", "best", "best")
     cost = "toy: about 1 MB, MIT, about 1.5 s of one CPU core per minute of video"
@@ -149,6 +150,7 @@ def test_pull_best_names_its_cost_and_fetches_it(hub: Server, home: Path, run: R
     assert describe_cost(registry.builtin_entries()["toy"]) == cost
 
 
+@pytest.mark.filterwarnings("ignore:toy is downloaded")
 def test_pull_best_stores_no_truncated_download(hub: Server, home: Path, run: Run) -> None:
     hub.serve(PLACE, hub_file(WEIGHTS[:-9]))
     run("weights", "pull", "best", code=4, error="broke off the transfer")
@@ -163,7 +165,7 @@ def test_pull_best_asks_nobody_offline(hub: Server, run: Run, monkeypatch: pytes
 
 def test_pull_best_needs_its_extra(hub: Server, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.packages.find_spec", lambda _: None)
-    run("weights", "pull", "best", error="vidsum[torch]", code=2)
+    run("weights", "pull", "best", error="toy needs torch", code=1)
     assert not hub.received
 
 

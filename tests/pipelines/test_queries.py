@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
+from vidsum.pipelines.queries import find_unread, query_warnings, read_queries, unreadable_queries
 from vidsum.results.moments import Grounding, QueryMoments, shorten
 
 
@@ -83,8 +84,22 @@ def test_queries_of_other_languages_are_noted() -> None:
     assert query_warnings(["un perro no corre"], language="en") == (
         "'un perro no corre': negation is not understood; what to leave out is an option of its own",
     )
-    (note,) = query_warnings(["un perro no corre"], space="clip")
+    *_, note = query_warnings(["un perro no corre"], space="clip")
     assert "the space vse reads others" in note
+
+
+@pytest.mark.parametrize("space", CLIP_FAMILY)
+def test_a_space_that_was_never_measured_says_so(space: str) -> None:
+    (note,) = query_warnings(["a dog", "a cat"], space=space)
+    assert note == f"the space {space} was never measured by vidsum: its match probabilities are rough"
+    assert query_warnings(["a dog"]) == ()
+
+
+@pytest.mark.parametrize("space", CLIP_FAMILY)
+def test_a_german_query_is_unread_in_an_english_space(space: str) -> None:
+    texts = ["ein Hund im Schnee", "a dog in the snow"]
+    assert find_unread(texts, space) == ([] if space == "siglip2-b16-256" else texts[:1])
+    assert find_unread(texts, space, "en") == []
 
 
 def test_query_accents() -> None:

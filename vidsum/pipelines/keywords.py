@@ -44,7 +44,16 @@ class SummaryOptions(ShotOptions, total=False):
 
 
 class GroundOptions(ReadingOptions, total=False):
-    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip", "vse"]
+    space: Literal[
+        "auto",
+        "siglip2-b16-256",
+        "mobileclip2-s2",
+        "clip-b32-256",
+        "pe-core-s16-384",
+        "mobileclip2-s0",
+        "clip",
+        "vse",
+    ]
     min_present: float
     evidence: Literal["auto", "picture", "speech", "text", "sound", "both"]
     alone: bool
@@ -58,7 +67,16 @@ class HighlightOptions(ExtractionOptions, total=False):
 
 class WatchOptions(TypedDict, total=False):
     like: str | Sequence[str]
-    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip", "vse"]
+    space: Literal[
+        "auto",
+        "siglip2-b16-256",
+        "mobileclip2-s2",
+        "clip-b32-256",
+        "pe-core-s16-384",
+        "mobileclip2-s0",
+        "clip",
+        "vse",
+    ]
     min_present: float
     for_s: float
     pre_roll_s: float
@@ -76,7 +94,16 @@ class DescribeOptions(ReadingOptions, total=False):
     vlm_timeout_s: float
     sentences: str | None
     min_sure: float | None
-    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip", "vse"]
+    space: Literal[
+        "auto",
+        "siglip2-b16-256",
+        "mobileclip2-s2",
+        "clip-b32-256",
+        "pe-core-s16-384",
+        "mobileclip2-s0",
+        "clip",
+        "vse",
+    ]
     in_gaps: bool
     texts: str | None
 
@@ -116,7 +143,16 @@ class IndexOptions(ReadingOptions, total=False):
     transcribe: bool
     on_screen_text: bool
     sounds: bool
-    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip", "vse"]
+    space: Literal[
+        "auto",
+        "siglip2-b16-256",
+        "mobileclip2-s2",
+        "clip-b32-256",
+        "pe-core-s16-384",
+        "mobileclip2-s0",
+        "clip",
+        "vse",
+    ]
 
 
 class ArchiveSearchOptions(TypedDict, total=False):
