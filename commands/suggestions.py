@@ -17,7 +17,7 @@ def suggest_space(space: str, matches: Iterable[float | None], common: CommonOpt
     from vidsum.io.cache import is_first_today
     from vidsum.results.moments import verdict_on
 
-    if space != "vse" or common.quiet or common.json or not sys.stderr.isatty():
+    if space != "vse" or common.quiet or common.json or not sys.stdout.isatty():
         return ()
     if not any(present is not None and verdict_on(present) != "yes" for present in matches):
         return ()

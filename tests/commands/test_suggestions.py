@@ -12,7 +12,7 @@ from vidsum.commands.suggestions import suggest_space
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal, where no space of the CLIP family is installed."""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
 
 
@@ -40,7 +40,7 @@ def test_another_space_suggests_nothing() -> None:
 
 
 def test_pipes_suggest_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
     assert not suggests([0.1])
 
 

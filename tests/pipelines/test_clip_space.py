@@ -91,6 +91,7 @@ def test_clip_space_moments(clip: nn.Module, film: Path) -> None:
         best_s = SHOT_S * int(expected.argmax())
         assert moment.start_s <= best_s < moment.end_s
         assert {moment.start_s % SHOT_S, moment.end_s % SHOT_S} == {0}
+    assert result.warnings == ("the space clip was never measured: check its answers",)
     check_schema(result.to_dict(with_saliency=True), "moments")
 
 
@@ -140,3 +141,4 @@ def test_summary_about_a_text_in_the_space(clip: nn.Module, film: Path) -> None:
         best_s = SHOT_S * int(expected.argmax())
         assert all(best_s <= start < stop <= best_s + SHOT_S for start, stop in summary.segments)
         assert summary.provenance["summary"]["guide"]["space"] == "clip"
+        assert "the space clip was never measured: check its answers" in summary.warnings

@@ -85,6 +85,11 @@ class ImageTextSpace:
     is_multilingual: bool = False  # whether its text encoder reads other languages than English
     is_measured: bool = False  # whether its answers were measured for these pages
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warning that answers of this space have, if it was never measured."""
+        return () if self.is_measured else (f"the space {self.name} was never measured: check its answers",)
+
     def is_installed(self) -> bool:
         """Return whether all weights are in the cache; nothing is fetched or hashed."""
         return all(checkpoints.find(name) for name in self.weights)

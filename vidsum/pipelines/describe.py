@@ -135,6 +135,8 @@ class _Work:
             sentences = write(segment_rows(features, segments, facts["space"]))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
+        if write is not None:
+            warnings += describe_space(facts["space"]).notes
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             importance = best_score(self.models, features, None, Selection(), 1.0, device).importance

@@ -189,9 +189,8 @@ def query_warnings(
         if described.is_mapped
         else "not English, the only language of this space; the space vse reads others"
     )
-    unmeasured = f"the space {space} was never measured by vidsum: its match probabilities are rough"
     return (
-        *(() if described.is_measured else (unmeasured,)),
+        *described.notes,
         *((f"{quote_queries(unknown)}: {no_word}",) if unknown else ()),
         *_negation_notes(queries, language, space, by_words),
         *((f"{quote_queries(others)}: {foreign}",) if others else ()),

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse_map
-from vidsum.grounding.spaces import ClipEmbeddings, resolve_space
+from vidsum.grounding.spaces import ClipEmbeddings, describe_space, resolve_space
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
@@ -192,6 +192,8 @@ class _Work:
             speech=units,
             slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
         )
+        if self.guide:
+            warnings = (*warnings, *describe_space(self.space).notes)
         if transcript and selection.max_segment_s is not None:
             spoken = cuts_inside_phrases(transcript.spoken, _free_edges(chosen.segments, selection, features))
             warnings = (*warnings, *describe_cuts(spoken, start_offset_s(features.video)))
