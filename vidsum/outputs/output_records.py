@@ -1,10 +1,10 @@
 """Records of the files that vidsum wrote: `outputs`, their SHA-256 by their path relative to the record.
 
 The record of a result is its JSON document. A file without one has a record of its own, `NAME.vidsum.json`.
-While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones.
+While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones. A record
+that was written or edited by hand has a wrong digest, and lists nothing.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.io.atomic import write_text
-from vidsum.io.locks import lock_file
+from vidsum.io.locks import lock_folder
 from vidsum.io.text import read_json
 
 ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists
@@ -48,9 +48,9 @@ def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
         document = read_record(record)
     else:
         document = _read_object(record)
-        if document.get("schema") != _SCHEMA or not _outputs_of(document):
+        if not _is_sealed(document) or not _outputs_of(document):
             raise InputError("was not written by vidsum, or edited since")
-    left_out = ("outputs",) if is_result(record) else ("outputs", "schema")
+    left_out = ("outputs",) if is_result(record) else ("outputs", "schema", "digest")
     facts = {name: part for name, part in document.items() if name not in left_out}
     return facts, _outputs_of(document)
 
@@ -63,7 +63,18 @@ def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str
 
         write_document({**document, **listed}, record)
     else:
-        write_text(record, json.dumps({"schema": _SCHEMA, **document, **listed}, indent=1) + "\n")
+        from vidsum.io.provenance import digest_of
+
+        facts = {"schema": _SCHEMA, **document, **listed}
+        write_text(record, json.dumps({**facts, "digest": digest_of(facts)}, indent=1) + "\n")
+
+
+def _is_sealed(document: Mapping[str, Any]) -> bool:
+    """Return whether a record of files without a JSON document is as vidsum wrote it."""
+    from vidsum.io.provenance import digest_of
+
+    facts = {name: part for name, part in document.items() if name != "digest"}
+    return facts.get("schema") == _SCHEMA and document.get("digest") == digest_of(facts)
 
 
 def listed_beside(record: Path) -> Hashes:
@@ -81,7 +92,8 @@ def listed_beside(record: Path) -> Hashes:
 @lru_cache(maxsize=100_000)
 def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
     with suppress(InputError):
-        return _outputs_of(_read_object(path))
+        document = _read_object(path)
+        return _outputs_of(document) if is_result(path) or _is_sealed(document) else {}
     return {}
 
 
@@ -119,13 +131,5 @@ def hash_of(path: Path) -> str:
 @contextmanager
 def lock(record: Path) -> Iterator[None]:
     """Exclude other processes that read or write the files of a record."""
-    from vidsum.io.cache import home  # with NumPy, which usage errors can do without
-
-    name = hashlib.sha256(os.fsencode(os.path.realpath(record))).hexdigest()[:16]
-    with suppress(OSError):
-        (home() / "locks").mkdir(parents=True, exist_ok=True)
-    if not os.access(home() / "locks", os.W_OK):
-        yield
-        return
-    with lock_file(home() / "locks" / f"{name}.lock"):
+    with lock_folder(Path(os.path.realpath(record)).parent):
         yield
