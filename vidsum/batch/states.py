@@ -72,7 +72,8 @@ def require_table(path: Path, *, overwrite: bool) -> None:
     head = ",".join(_FIRST_COLUMNS) + ","
     with path.open("rb") as file:
         if file.read(len(head)) != head.encode():
-            raise OutputError("already exists, and is not a table of a batch", Mention("table", "FILE"), path)
+            other = Mention("table", str(path.with_name(f"{path.stem}_table.csv")))
+            raise OutputError("already exists, and is not a table of a batch", other, path)
 
 
 def write_table(
