@@ -17,14 +17,13 @@ from vidsum.batch.inputs import BatchInput
 from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Work, run_inputs
 from vidsum.batch.settings import EXPORTING, PRINTING, READING, WRITING, CommonOptions
-from vidsum.batch.states import Columns, count_states, row_of, write_table
+from vidsum.batch.states import Columns, count_states, require_table, row_of, write_table
 from vidsum.batch.targets import check_table
 from vidsum.commands.options import Only
 from vidsum.commands.result import print_table, render, run_alone
 from vidsum.errors import redact
 from vidsum.io.atomic import check_target
 from vidsum.io.progress import Display
-from vidsum.outputs.alone import own_record
 
 Sources = Annotated[
     list[str],
@@ -134,8 +133,7 @@ def _write_at_end(
         return
     check_table(inputs, common)
     check_target(common.table)
-    if not common.overwrite:
-        own_record(common.table).require_ours([common.table])
+    require_table(common.table, overwrite=common.overwrite)
     try:
         yield
     finally:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.batch.reply import Reply
+from vidsum.errors import Mention, OutputError
 from vidsum.io.atomic import as_utf8
 from vidsum.io.text import csv_text
-from vidsum.outputs.alone import save_text
+from vidsum.outputs.alone import own_record, save_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
@@ -63,6 +64,17 @@ def count_states(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(row["state"] for row in rows)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     return f"{len(rows)} inputs: {words}"
+
+
+def require_table(path: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if a foreign file is there and `overwrite` is off."""
+    if overwrite:
+        return
+    artifacts = own_record(path)
+    if path.is_file() and path.suffix.lower() != ".csv" and not artifacts.owns(path):  # more likely a mistake
+        other = Mention("table", str(path.with_name(f"{path.stem}_table.csv")))
+        raise OutputError("already exists, and is not a table of vidsum", other, path)
+    artifacts.require_ours([path])
 
 
 def write_table(
