@@ -12,7 +12,7 @@ import pytest
 from filelock import Timeout
 
 from vidsum.io import locks
-from vidsum.io.locks import has_locks, lock_file, lock_folder
+from vidsum.io.locks import has_locks, lock_file
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -127,45 +127,3 @@ def test_folder_that_cannot_be_written_to_counts_as_one_with_locks(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert has_locks(tmp_path / "missing")
-
-
-def hold_folder(folder: Path, home: Path, started: Any, leave: Any) -> None:
-    os.environ["VIDSUM_HOME"] = str(home)
-    with lock_folder(folder):
-        started.set()
-        leave.wait(30)
-
-
-def is_folder_free(folder: Path) -> bool:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def test_folder_is_locked_whatever_the_home_of_a_process(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    started, leave = context.Event(), context.Event()
-    process = context.Process(target=hold_folder, args=(tmp_path, tmp_path / "home", started, leave))
-    process.start()
-    assert started.wait(60)
-    assert not is_folder_free(tmp_path)
-    leave.set()
-    process.join(30)
-    assert is_folder_free(tmp_path)
-
-
-def test_folder_that_is_not_there_needs_no_lock(tmp_path: Path) -> None:
-    with lock_folder(tmp_path / "none"):
-        assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.filterwarnings("ignore:.*no locks")
-def test_folder_without_locks_is_locked_by_a_hidden_file(tmp_path: Path, without_locks: None) -> None:
-    with lock_folder(tmp_path):
-        assert [path.name for path in tmp_path.iterdir()] == [".vidsum.lock.held"]
-    assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ from vidsum.io.paths import files_read
 from vidsum.outputs import artifacts as module
 from vidsum.outputs.alone import own_record, save_text, write_alone
 from vidsum.outputs.artifacts import Artifacts
-from vidsum.outputs.output_records import hash_of, lock, record_of
+from vidsum.outputs.output_records import hash_of, record_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("a.txt", "b.txt", "folder/1.txt", "folder/2.txt", "r.txt.vidsum.json", "s.txt.vidsum.json")
@@ -312,9 +312,3 @@ def test_record_written_by_hand_costs_no_file(tmp_path: Path) -> None:
     record_of(film).write_text(json.dumps(listed))
     write_alone(own_record(film), lambda path: path.write_text("film"), overwrite=True)
     assert mine.read_text() == "mine"
-
-
-def test_lock_of_a_record_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
-    with lock(tmp_path / "film.json"):
-        assert not list(tmp_path.iterdir())
-    assert not list(tmp_path.iterdir())

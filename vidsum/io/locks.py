@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -37,37 +37,6 @@ def lock_file(path: Path, timeout_s: float = -1) -> Iterator[None]:
     finally:
         if is_held:
             lock.release()
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Exclude other processes that lock the same folder; nothing is written into it where folders have locks.
-
-    Elsewhere (Windows, some network file systems) a hidden file in the folder is locked. Nothing is excluded
-    where the folder is not there, or can be neither locked nor written into.
-    """
-    with ExitStack() as stack:
-        with suppress(FileNotFoundError, PermissionError):
-            if not _is_locked(folder, stack):
-                stack.enter_context(lock_file(folder / ".vidsum.lock"))
-        yield
-
-
-def _is_locked(folder: Path, stack: ExitStack) -> bool:
-    """Lock a folder itself until the stack is closed, if its file system can."""
-    if sys.platform == "win32":  # where a folder cannot be opened
-        return False
-    import fcntl
-
-    descriptor = os.open(folder, os.O_RDONLY)
-    stack.callback(os.close, descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError as error:
-        if error.errno in (*_NO_LOCKS, errno.EBADF):  # NFS locks nothing that is open for reading only
-            return False
-        raise
-    return True
 
 
 def _acquire(lock: BaseFileLock, *, must: bool) -> bool:
