@@ -5,9 +5,10 @@ a test that is skipped for any other reason than those of `allowed_skips.txt` fa
 `--list-skips`, the names of skipped tests go to a file: `pytest @FILE` runs them where nothing is missing.
 """
 
+import gc
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"mark these tests `shared`, they use its fixture: {', '.join(unmarked)}")
 
 
+def pytest_collection_finish() -> None:
+    """Let collections of garbage pass over all that was imported, which takes them half a second each."""
+    gc.collect()
+    gc.freeze()
+
+
 def _reads_shared(item: pytest.Item) -> bool:
     is_argument = "shared" in getattr(getattr(item, "callspec", None), "params", ())  # of parametrize
     return "shared" in getattr(item, "fixturenames", ()) and not is_argument
@@ -147,6 +154,36 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if not any(re.match(pattern, reason) for pattern in allowed):
             reporter.write_line(f"not allowed to be skipped: {report.nodeid} ({reason})", red=True)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _embed_cached_texts_once() -> Iterator[None]:
+    """Embed names of classes and everyday phrases once a process, although each test has an empty cache.
+
+    Both take seconds. What is read from a cache and written to it stays as it is.
+    """
+    from vidsum.evidence import match_probability
+    from vidsum.grounding import spaces, text_encoders
+    from vidsum.io.cache import cached_rows
+    from vidsum.io.provenance import digest_of
+
+    real_encoder, rows_of = text_encoders.load_text_encoder, dict[str, Any]()
+
+    def cached(folder: str, provenance: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+        def make_once() -> Any:
+            if spaces.load_text_encoder is not real_encoder:  # a test has replaced it
+                return make()
+            digest = digest_of({"folder": folder, **provenance})
+            if digest not in rows_of:
+                rows_of[digest] = make()
+            return rows_of[digest]
+
+        return cached_rows(folder, provenance, make_once)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (spaces, match_probability):
+            patch.setattr(module, "cached_rows", cached)
+        yield
 
 
 @pytest.fixture

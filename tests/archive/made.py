@@ -3,7 +3,9 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import numpy as np
@@ -93,7 +95,14 @@ def embed_video(space: str, item: Features) -> ClipEmbeddings:
 
 
 def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
-    """A video of two seconds of each colour."""
+    """Write a video of two seconds of each colour."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(film_bytes(tuple(colours), seed))
+    return path
+
+
+@cache  # dozens of tests have the same
+def film_bytes(colours: Sequence[str], seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     marks = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
 
@@ -103,9 +112,9 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
         picture[:8, :8] = marks
         return picture
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    media.make_video(path, n_frames=20 * len(colours), fps=10, paint=paint)
-    return path
+    with TemporaryDirectory() as folder:
+        made = media.make_video(Path(folder, "film.mp4"), n_frames=20 * len(colours), fps=10, paint=paint)
+        return made.path.read_bytes()
 
 
 def spoken(*texts: str) -> NewEvidence:

@@ -1,6 +1,8 @@
 """MP4 files whose edit list plays several parts of a track: what is shown, when, and with which sound."""
 
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,23 +64,37 @@ def read(path: Path, fps: float | None = None) -> tuple[list[int], list[float], 
     return [read_number(frame.image) for frame in shown], [frame.pts_s for frame in shown], frames.warnings
 
 
+Played = tuple[list[int], list[float], tuple[str, ...]]
+
+
+@pytest.fixture(scope="module")
+def played(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
+    """Return the frames, times and warnings of the film with some `PARTS`."""
+    folder = tmp_path_factory.mktemp("edited")
+
+    @cache
+    def play(name: str) -> Played:
+        return read(edited(film, folder / "edited.mp4", PARTS[name]))
+
+    return play
+
+
 @pytest.mark.parametrize("name", PARTS)
-def test_each_part_is_shown_in_its_place(name: str, film: Path, tmp_path: Path) -> None:
-    numbers, times_s, _ = read(edited(film, tmp_path / "edited.mp4", PARTS[name]))
+def test_each_part_is_shown_in_its_place(name: str, played: Callable[[str], Played]) -> None:
+    numbers, times_s, _ = played(name)
     due = {(number, place) for place, number in enumerate(frames_of(PARTS[name]))}
     for number, time_s in zip(numbers, times_s, strict=True):
         assert any(number == n and abs(place / FPS - time_s) < DELAY_S + 0.001 for n, place in due)
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_at_most_two_frames_are_lost_at_an_edit(name: str, film: Path, tmp_path: Path) -> None:
-    numbers, _, _ = read(edited(film, tmp_path / "edited.mp4", PARTS[name]))
-    assert len(frames_of(PARTS[name])) - len(numbers) <= 2 * (len(PARTS[name]) - 1)
+def test_at_most_two_frames_are_lost_at_an_edit(name: str, played: Callable[[str], Played]) -> None:
+    assert len(frames_of(PARTS[name])) - len(played(name)[0]) <= 2 * (len(PARTS[name]) - 1)
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_edits_are_no_damage(name: str, film: Path, tmp_path: Path) -> None:
-    assert read(edited(film, tmp_path / "edited.mp4", PARTS[name]))[2] == ()
+def test_edits_are_no_damage(name: str, played: Callable[[str], Played]) -> None:
+    assert played(name)[2] == ()
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -122,9 +138,11 @@ def plain_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_samples_agree_with_all_frames(name: str, film: Path, tmp_path: Path) -> None:
+def test_samples_agree_with_all_frames(
+    name: str, film: Path, played: Callable[[str], Played], tmp_path: Path
+) -> None:
     path = edited(film, tmp_path / "edited.mp4", PARTS[name])
-    numbers, times_s, _ = read(path)
+    numbers, times_s, _ = played(name)
     sampled = read(path, fps=5.0)[0]
     places = np.searchsorted(times_s, np.arange(len(sampled)) / 5 + 6e-4, side="right") - 1
     assert sampled == [numbers[place] for place in np.maximum(places, 0)]
