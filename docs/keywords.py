@@ -55,7 +55,9 @@ _PARAMETERS = ("budget", "shots", "model", "top_k")
 def types() -> str:
     """Return the whole file of types."""
     named = {(kind, name) for _, kind, names in _TYPES.values() for name in names}
-    text = _HEAD
+    every = [leaf for _, kind, _ in _TYPES.values() for leaf in leaves(kind)]
+    long = {leaf.name: leaf.kind for leaf in every if _is_long(leaf.name, leaf.kind)}
+    text = "\n".join([_HEAD, *(_choices(name, kind) for name, kind in long.items())])
     for title, (base, kind, names) in _TYPES.items():
         rest = [
             leaf.name
@@ -64,20 +66,27 @@ def types() -> str:
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
         fields = [leaf for leaf in leaves(kind) if leaf.name in (names or rest)]
-        text += "".join(_field_lines(leaf.name, leaf.kind) for leaf in fields) or "    pass\n"
+        for leaf in fields:
+            is_long = _is_long(leaf.name, leaf.kind)
+            text += f"    {leaf.name}: {_alias(leaf.name) if is_long else _type_name(leaf.kind)}\n"
+        text += "" if fields else "    pass\n"
     text += "\n\nSETTINGS = {\n"
     text += "".join(f'    "{title}": "{" ".join(_paths(title))}",\n' for title in _TYPES)
     return text + '}\n"""The settings classes that declare the options of each type."""\n'
 
 
-def _field_lines(name: str, kind: Any) -> str:
-    """Return a field as ruff formats it: a choice a line, where one line is too long."""
-    line = f"    {name}: {_type_name(kind)}\n"
-    if len(line) <= _LINE_LENGTH + 1 or get_origin(kind) is not Literal:
-        return line
-    return (
-        f"    {name}: Literal[\n" + "".join(f'        "{choice}",\n' for choice in get_args(kind)) + "    ]\n"
-    )
+def _choices(name: str, kind: Any) -> str:
+    """Return a choice with its own name, as ruff formats it, which is too long for a line of a class."""
+    return f"{_alias(name)} = Literal[\n" + "".join(f'    "{text}",\n' for text in get_args(kind)) + "]\n"
+
+
+def _alias(name: str) -> str:
+    return name.title().replace("_", "")
+
+
+def _is_long(name: str, kind: Any) -> bool:
+    is_choice = get_origin(kind) is Literal
+    return is_choice and len(f"    {name}: {_type_name(kind)}") > _LINE_LENGTH
 
 
 def _paths(title: str) -> list[str]:

@@ -3,6 +3,17 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+Space = Literal[
+    "auto",
+    "siglip2-b16-256",
+    "mobileclip2-s2",
+    "clip-b32-256",
+    "pe-core-s16-384",
+    "mobileclip2-s0",
+    "clip",
+    "vse",
+]
+
 
 class ReadingOptions(TypedDict, total=False):
     precision: Literal["auto", "fp32", "bf16", "fp16", "int8"]
@@ -44,16 +55,7 @@ class SummaryOptions(ShotOptions, total=False):
 
 
 class GroundOptions(ReadingOptions, total=False):
-    space: Literal[
-        "auto",
-        "siglip2-b16-256",
-        "mobileclip2-s2",
-        "clip-b32-256",
-        "pe-core-s16-384",
-        "mobileclip2-s0",
-        "clip",
-        "vse",
-    ]
+    space: Space
     min_present: float
     evidence: Literal["auto", "picture", "speech", "text", "sound", "both"]
     alone: bool
@@ -67,16 +69,7 @@ class HighlightOptions(ExtractionOptions, total=False):
 
 class WatchOptions(TypedDict, total=False):
     like: str | Sequence[str]
-    space: Literal[
-        "auto",
-        "siglip2-b16-256",
-        "mobileclip2-s2",
-        "clip-b32-256",
-        "pe-core-s16-384",
-        "mobileclip2-s0",
-        "clip",
-        "vse",
-    ]
+    space: Space
     min_present: float
     for_s: float
     pre_roll_s: float
@@ -94,16 +87,7 @@ class DescribeOptions(ReadingOptions, total=False):
     vlm_timeout_s: float
     sentences: str | None
     min_sure: float | None
-    space: Literal[
-        "auto",
-        "siglip2-b16-256",
-        "mobileclip2-s2",
-        "clip-b32-256",
-        "pe-core-s16-384",
-        "mobileclip2-s0",
-        "clip",
-        "vse",
-    ]
+    space: Space
     in_gaps: bool
     texts: str | None
 
@@ -143,16 +127,7 @@ class IndexOptions(ReadingOptions, total=False):
     transcribe: bool
     on_screen_text: bool
     sounds: bool
-    space: Literal[
-        "auto",
-        "siglip2-b16-256",
-        "mobileclip2-s2",
-        "clip-b32-256",
-        "pe-core-s16-384",
-        "mobileclip2-s0",
-        "clip",
-        "vse",
-    ]
+    space: Space
 
 
 class ArchiveSearchOptions(TypedDict, total=False):
