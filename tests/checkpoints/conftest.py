@@ -41,6 +41,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
+def hub_server(home: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A server in the place of the Hugging Face Hub, whose cache is in VIDSUM_HOME."""
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    monkeypatch.setenv("HF_HUB_CACHE", str(home / "hub"))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    return server
+
+
+@pytest.fixture
 def use_registry(monkeypatch: pytest.MonkeyPatch) -> UseRegistry:
     def use(models: dict[str, Any]) -> dict[str, registry.RegistryEntry]:
         entries = registry.parse(yaml.safe_dump({"models": models}))

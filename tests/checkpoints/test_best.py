@@ -129,16 +129,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def hub(home: Path, server: Server, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> Server:
+def hub(hub_server: Server, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> Server:
     """A hub with two spaces; the better one is for research only."""
     use_registry({"toy": toy_space(60), "better": toy_space(70, "better", terms="for research only")})
     monkeypatch.setattr(best, "builtin_entries", registry.builtin_entries)
     monkeypatch.setattr(best, "this_machine", lambda: LARGE)
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    monkeypatch.setenv("HF_HUB_CACHE", str(home / "hub"))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    server.serve(PLACE, hub_file(WEIGHTS))
-    return server
+    hub_server.serve(PLACE, hub_file(WEIGHTS))
+    return hub_server
 
 
 @pytest.mark.filterwarnings("ignore:toy is downloaded")

@@ -41,16 +41,13 @@ def hub_file(body: bytes, etag: str = SHA256, size: int = len(WEIGHTS), cut: int
 
 
 @pytest.fixture
-def hub(home: Path, server: Server, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> Server:
+def hub(hub_server: Server, use_registry: UseRegistry) -> Server:
     """A hub with one file, whose SHA-256 the registry does not know."""
     source = {"hub": "ann/toy", "revision": COMMIT, "file": "model.safetensors"}
     file = {"name": "toy.safetensors", "format": "safetensors", "sha256": "", "sources": [source]}
     use_registry({"toy": model(file, terms="research only")})
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    monkeypatch.setenv("HF_HUB_CACHE", str(home / "hub"))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    server.serve(PLACE, hub_file(WEIGHTS))
-    return server
+    hub_server.serve(PLACE, hub_file(WEIGHTS))
+    return hub_server
 
 
 @pytest.mark.filterwarnings("ignore:toy is downloaded")
