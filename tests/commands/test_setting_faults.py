@@ -55,6 +55,16 @@ def test_the_remedy_for_a_table_that_is_a_video_works(run: Run, film: Path) -> N
     run("shots", film, other, *remedy)
 
 
+def test_edited_table_is_not_replaced(run: Run, film: Path) -> None:
+    (other,) = copies(film, "other.mp4")
+    run("shots", film, other, "--table", "all.csv")
+    run("shots", film, other, "--table", "all.csv")  # its own table
+    with Path("all.csv").open("a") as table:
+        table.write("checked\n")
+    assert run("shots", film, other, "--table", "all.csv", code=1).out == ""
+    assert Path("all.csv").read_text().endswith("checked\n")
+
+
 def test_the_remedy_for_an_output_that_is_a_folder_works(run: Run, film: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

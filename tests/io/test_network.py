@@ -100,8 +100,8 @@ def test_small_file_may_come_slowly(server: Server, tmp_path: Path) -> None:
     assert save(server, fast_then(0, 0.05, 5), tmp_path / "part", Pace(10_000, 5.0)) == 5
 
 
-def failure(asked: str | None, answered: str | None) -> requests.RequestException:
-    """Return the failure of a request to `asked` that `answered` responded to."""
+def request_error(asked: str | None, answered: str | None) -> requests.RequestException:
+    """Return the error of a request to one address, with a response from another."""
     request = requests.Request("GET", asked) if asked else None
     response = None
     if answered:
@@ -121,5 +121,5 @@ def failure(asked: str | None, answered: str | None) -> requests.RequestExceptio
     ],
     ids=["no request", "no response", "redirected", "no host", "no address"],
 )
-def test_last_host_that_was_reached_is_named(asked: str | None, answered: str | None, host: str) -> None:
-    assert failing_host(failure(asked, answered), "https://first.example/x") == host
+def test_error_names_the_last_host(asked: str | None, answered: str | None, host: str) -> None:
+    assert failing_host(request_error(asked, answered), "https://first.example/x") == host

@@ -47,6 +47,23 @@ def test_stored_documents_are_loaded_and_saved_alike(name: str, tmp_path: Path) 
     assert vidsum.load(tmp_path / "again.json") == loaded
 
 
+def test_files_that_a_document_lists_stay_listed_when_it_is_saved_again(
+    made: dict[str, Result], tmp_path: Path
+) -> None:
+    path, listed = tmp_path / "r.json", {"r.mp4": "0" * 64}
+    write_document({**made["summary"].to_dict(), "outputs": listed}, path)
+    vidsum.load(path).save(path)
+    assert json.loads(path.read_text())["outputs"] == listed
+
+
+def test_files_that_an_edited_document_lists_are_forgotten(made: dict[str, Result], tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    edited = {**made["summary"].to_dict(), "digest": "0" * 32, "outputs": {"r.mp4": "0" * 64}}
+    write_document(edited, path)
+    made["summary"].save(path, overwrite=True)
+    assert "outputs" not in json.loads(path.read_text())
+
+
 def test_saved_features_are_loaded(tmp_path: Path) -> None:
     features = Features.from_array(np.eye(4), fps=2.0, extractor="mine")
     vidsum.write_features(features, tmp_path / "f.npz")

@@ -162,7 +162,7 @@ def test_segments_before_a_repeated_word_stay() -> None:
             (segment,), none = super().transcribe(samples, **options)
             first, *others = segment.words
             late = SimpleNamespace(
-                **{**vars(segment), "text": "".join(w.word for w in others), "words": others}
+                **{**vars(segment), "text": "".join(word.word for word in others), "words": others}
             )
             early = SimpleNamespace(
                 **{**vars(segment), "text": first.word, "words": [first], "end": first.end}
