@@ -2,8 +2,8 @@
 
     python -m docs.benchmarks.space_costs
 
-PyTorch computes the image encoder of open_clip, in fp32. `cpu_s` of weights/registry.yaml is 60 frames of it, a
-minute of video.
+PyTorch computes the image encoder of open_clip, in fp32. `cpu_s` of weights/registry.yaml is 60 frames of it,
+a minute of video.
 """
 
 import time
@@ -20,13 +20,13 @@ _FRAMES = 4
 
 
 def image_encoder(name: str) -> tuple[Any, int]:
-    """Return an image encoder with random weights, as it runs after training, and the side of its pictures."""
+    """Return an image encoder with random weights, and the side of its pictures in pixels."""
     config: dict[str, Any] = dict(open_clip.get_model_config(name))
     is_custom = config.pop("custom_text", False)
     config["text_cfg"].pop("hf_tokenizer_name", None)  # which would be downloaded
     network = (open_clip.CustomTextCLIP if is_custom else open_clip.CLIP)(**config).eval()
     encoder = network.visual
-    if hasattr(encoder, "trunk"):
+    if hasattr(encoder, "trunk"):  # one convolution for each sum of several, as after training
         encoder.trunk = reparameterize_model(encoder.trunk)
     return encoder, config["vision_cfg"]["image_size"]
 
