@@ -35,12 +35,17 @@ _CLASS_NAMES = Path(__file__).with_name("class_names")  # a file per set of clas
 
 def imagenet_classes() -> Sequence[str]:
     """Return the 1000 ImageNet classes, in the order of the logits."""
-    return (_CLASS_NAMES / "imagenet.txt").read_text(encoding="utf-8").splitlines()
+    return read_class_names("imagenet")
 
 
 def kinetics_classes() -> Sequence[str]:
     """Return the 400 classes of Kinetics-400, in alphabetic order, which is that of the logits."""
-    return (_CLASS_NAMES / "kinetics_400.txt").read_text(encoding="utf-8").splitlines()
+    return read_class_names("kinetics_400")
+
+
+def read_class_names(classes: str) -> Sequence[str]:
+    """Return the names of a set of classes, in the order of the logits."""
+    return (_CLASS_NAMES / f"{classes}.txt").read_text(encoding="utf-8").splitlines()
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,14 @@ class Spec:
 
     def crop(self, image: Picture) -> Picture:
         """Return the centred square of a picture, as a view."""
-        height, width = image.shape[:2]
-        side = self.preprocessing.crop
-        top, left = round((height - side) / 2), round((width - side) / 2)
-        return image[top : top + side, left : left + side]
+        return crop_centre(image, self.preprocessing.crop)
+
+
+def crop_centre(image: Picture, side: int) -> Picture:
+    """Return the square in the middle of a picture [H, W, 3], as a view."""
+    height, width = image.shape[:2]
+    top, left = round((height - side) / 2), round((width - side) / 2)
+    return image[top : top + side, left : left + side]
 
 
 @dataclass(frozen=True, eq=False)

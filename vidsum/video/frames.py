@@ -99,6 +99,7 @@ class Sampling:
 
     fps: float | None
     size: Size = None
+    is_guest: bool = False  # whether it shows only what is decoded for other samplings, if there are any
 
     def __post_init__(self) -> None:
         if self.fps is not None and not 0 < self.fps <= MAX_FPS:

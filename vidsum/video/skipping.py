@@ -41,7 +41,9 @@ class FrameSkipper:
         *,
         fast: bool = False,
     ) -> None:
-        self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
+        self._decoder = stream.codec_context
+        hosts = [sampling for sampling in samplings if not sampling.is_guest]
+        self._rates = [sampling.fps for sampling in hosts or samplings]
         self._log = log
         self._is_fast = fast and allow_key_frames(samplings)
         self._start_s, self._time_base, rate = start_s, stream.time_base, stream.average_rate
