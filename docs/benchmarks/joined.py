@@ -93,7 +93,7 @@ def notes() -> dict[str, Any]:
 
 def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
     """A film in a space; its features stay in the cache."""
-    opened = open_in_space(space, path, Extraction(precision=precision))
+    opened = open_in_space(space, path, Extraction(precision=precision), actions=True)
     return plan_embedding(opened, space).run().clips
 
 

@@ -75,6 +75,7 @@ class Retrieval(Checked):
         flags=("--in",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
+    actions: bool = option("Compare with the actions that movement shows (space vse).", True, flag_on=())
     language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",))
     without: tuple[str, ...] = option(
         "Leave out moments that show this. Only with similarity. Can be repeated.",

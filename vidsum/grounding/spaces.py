@@ -50,6 +50,7 @@ class ClassMixture:
 
     probabilities: FloatArray  # [T, K] probability of each class; rows sum to 1
     names: FloatArray  # [K, D] embeddings of the classes' names, each of length 1
+    weight_line: tuple[float, float] = MIXTURE_WEIGHT_LINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ class ClipEmbeddings:
     shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
     is_still: npt.NDArray[np.bool_] | None = None  # [T] whether a clip is a still picture, if known
     scenes_s: TimeArray | None = None  # [K + 1] edges of its scenes, which are runs of shots, if known
+    actions: ClassMixture | None = None  # actions in the clips, in `vse`, if they were looked for
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -249,21 +251,22 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
-    The first part is the cosine; for `vse` the second is the likelihood of objects, whose weight grows with
-    the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve is standardised
-    over the whole video to mean 0 and deviation 1; a flat curve is 0.
+    The first part is the cosine; for `vse` the next are the likelihoods of objects and actions, whose weights
+    grow with the cosine of the query and the nearest class name (`weight_line`). Every curve is
+    standardised over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
     cosines = standardise(queries @ video.rows.T)
-    if video.objects is None:
-        return cosines[:, None]
-    named = standardise(log_likelihood(video.objects, queries))
-    combined = cosines + named * mixture_weights(video.objects, queries)[:, None]
-    return np.stack([cosines, named, standardise(combined)], axis=1)
+    parts, combined = [cosines], cosines
+    for mixture in (video.objects, video.actions):
+        if mixture is not None:
+            parts.append(standardise(log_likelihood(mixture, queries)))
+            combined = combined + parts[-1] * mixture_weights(mixture, queries)[:, None]
+    return np.stack(parts if len(parts) == 1 else [*parts, standardise(combined)], axis=1)
 
 
 def mixture_weights(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
-    """Return [M] the weight of a network's names for queries [M, D], by `MIXTURE_WEIGHT_LINE`."""
-    slope, offset = MIXTURE_WEIGHT_LINE
+    """Return [M] the weight of a network's names for queries [M, D], by its line."""
+    slope, offset = mixture.weight_line
     nearness = (queries @ mixture.names.T).max(axis=1)
     return np.asarray(np.maximum(0, slope * nearness + offset), np.float32)
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming, unload
-from vidsum.features import can_be_int8, choose_backend, describe, get_extractor, weights_sha256
+from vidsum.features import can_be_int8, choose_backend, describe, get_extractor, movinet, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import Extraction
@@ -139,11 +139,31 @@ def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -
     """Return the job that measures changes of the pictures for other jobs; None if that is not possible."""
     if extraction.reader != "pyav":
         return None
-    samplings = [job.sampling for job in jobs if job.sampling]
-    rates = sorted({sampling.fps or 0.0 for sampling in samplings})
+    samplings, rates = _hosts_of(jobs)
     return Job(
         _job_provenance(video, extraction, samplings, changes.NAME, None, {"rates": rates}), None, None
     )
+
+
+def movement_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
+    """Return the job that sees movement in what is decoded for other jobs; None with key frames alone."""
+    if reads_key_frames(video, extraction):
+        return None
+
+    def consumer(progress: Progress | None) -> Consumer[Features]:
+        return partial(movinet.read_movement, video=video, progress=progress)
+
+    samplings, rates = _hosts_of(jobs)
+    provenance = _job_provenance(
+        video, extraction, samplings, movinet.NAME, checkpoints.sha256_of(movinet.NAME), {"rates": rates}
+    )
+    return Job(provenance, movinet.SAMPLING, consumer)
+
+
+def _hosts_of(jobs: Sequence[Job]) -> tuple[list[Sampling], list[float]]:
+    """Return the samplings that decide which pictures are decoded, and their rates."""
+    samplings = [job.sampling for job in jobs if job.sampling and not job.sampling.is_guest]
+    return samplings, sorted({sampling.fps or 0.0 for sampling in samplings})
 
 
 def _job_provenance(
@@ -226,10 +246,13 @@ def _decode(
     if not missing:
         return {}
     meter = ChangeMeter() if any(jobs[number].consumer is None for number in missing) else None
+    has_guest = any(_is_guest(jobs[number]) for number in missing)
     readers = {
         number: (job.sampling, job.consumer)
         for number, job in enumerate(jobs)
-        if job.sampling and job.consumer and (meter or number in missing)
+        if job.sampling
+        and job.consumer
+        and (number in missing or ((meter or has_guest) and not _is_guest(job)))
     }
     reading = read_frames(
         video,
@@ -260,6 +283,10 @@ def _decode(
     else:
         unload_if_long(video)
     return made
+
+
+def _is_guest(job: Job) -> bool:
+    return job.sampling is not None and job.sampling.is_guest
 
 
 def unload_if_long(video: VideoInfo | None) -> None:

@@ -6,10 +6,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_video, extraction_for, scenes_of
+from vidsum.grounding.actions import mix_actions
+from vidsum.grounding.spaces import (
+    SPACES,
+    ClipEmbeddings,
+    describe_space,
+    embed_video,
+    extraction_for,
+    scenes_of,
+)
 from vidsum.grounding.windows import to_grid
 from vidsum.io.cache import cached_rows
-from vidsum.pipelines.decoding import extraction_job
+from vidsum.pipelines.decoding import extraction_job, movement_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.shots.segmentation import find
@@ -33,12 +41,14 @@ class EmbeddedVideo(NamedTuple):
 def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
     """Plan a video of `open_in_space` in its space, without queries; one `Video` is embedded once."""
     provenance: dict[str, Any] = video_input.provenance
+    of_shots = provenance
     if video_input.features is None:
         extractions = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in video_input.jobs]
         provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": extractions}
+        of_shots = {**provenance, "extractions": extractions[:1]}
 
     def make(progress: Progress | None) -> EmbeddedVideo:
-        (features,), pictures = video_input.read(progress)
+        (features, *movement), pictures = video_input.read(progress)
 
         def cut() -> TimeArray:
             return find(features, ShotSettings(), pictures).edges_s
@@ -46,11 +56,12 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
         def see() -> ClipEmbeddings:
             # another query about the video needs the same shots: they take longer than the comparison
             is_kept = video_input.features is None and video_input.extraction.cache
-            edges_s = cached_rows("shots", provenance, cut) if is_kept else cut()
+            edges_s = cached_rows("shots", of_shots, cut) if is_kept else cut()
             video = embed_video(space, features)
             moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
             scenes_s = scenes_of(video, edges_s, space if space in SPACES else features.extractor)
-            return replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
+            video = replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
+            return replace(video, actions=mix_actions(video, movement[0])) if movement else video
 
         clips = video_input.once({**provenance, "seen": space}, see)
         return EmbeddedVideo(clips, features.video, features.warnings)
@@ -58,8 +69,12 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
     return Plan(provenance, make)
 
 
-def open_in_space(space: str, source: VideoPath | Video, extraction: Extraction) -> Input:
-    """Return a video with the job of a space."""
+def open_in_space(
+    space: str, source: VideoPath | Video, extraction: Extraction, *, actions: bool = False
+) -> Input:
+    """Return a video with the job of a space, and with `actions` the one that sees movement, in `vse`."""
     video = probe_video(source_path(source), extraction)
     job = extraction_job(video, extraction_for(space, extraction))
-    return Input(extraction, video, (job,), memo=memo_of(source))
+    is_compared = actions and describe_space(space).is_mapped
+    movement = movement_job(video, extraction, [job]) if is_compared else None
+    return Input(extraction, video, (job, movement) if movement else (job,), memo=memo_of(source))

@@ -59,6 +59,7 @@ class GroundOptions(ReadingOptions, total=False):
     min_present: float
     evidence: Literal["auto", "picture", "speech", "text", "sound", "both"]
     alone: bool
+    actions: bool
     language: str
     without: str | Sequence[str]
 

@@ -1,0 +1,84 @@
+"""What actions add to `ground`: queries about actions in two halves, and other queries.
+
+    python -m docs.benchmarks.actions FOLDER JOINED [--extra CLIPS] [--seeds N]
+
+FOLDER gets films joined from clips of actions, and JOINED the ten films of `docs.benchmarks.grounding`; those
+that are there are used again. CLIPS has the clips of the repositories that action_moments.json names. R@1 at
+IoU .5 and mIoU of the first moment, per cent, without and with actions; intervals of the difference, 95 per
+cent, by a bootstrap over the videos that the queries are about.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from docs.benchmarks import argument_parser
+from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_action_films
+from docs.benchmarks.grounding import by_curve, resampled, scored
+from docs.benchmarks.joined import KINDS, composite, embed, truth_of
+from docs.benchmarks.natural import SPACE, natural_films
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
+from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.types import TimeArray
+
+_HALVES: tuple[Half, ...] = ("a", "b")
+Asked = tuple[ClipEmbeddings, MomentVideo]
+"""A video, and its queries."""
+
+
+def measured(videos: Sequence[Asked], *, actions: bool) -> TimeArray:
+    """[Q, 4] `docs.benchmarks.grounding.measures` of the answers to all queries."""
+    rows = []
+    for video, truth in videos:
+        vectors = embed_queries(SPACE, [query.text for query in truth.queries])
+        curves = similarity(video if actions else replace(video, actions=None), vectors)
+        rows.append(scored({truth.name: truth}, {truth.name: by_curve(video, curves)}))
+    return np.concatenate(rows)
+
+
+def row(name: str, videos: Sequence[Asked]) -> str:
+    """A row of the table."""
+    clips = [query.qid for _, truth in videos for query in truth.queries]
+    before, after = measured(videos, actions=False), measured(videos, actions=True)
+    change = 100 * (after - before)
+    low, high = np.percentile(resampled(change, clips), [2.5, 97.5], axis=0)
+    cells = [name, str(len(clips))]
+    for column in (0, 3):
+        cells += [f"{100 * before[:, column].mean():.1f}", f"{100 * after[:, column].mean():.1f}"]
+        cells.append(f"{change[:, column].mean():+.1f} [{low[column]:+.1f}, {high[column]:+.1f}]")
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argument_parser(__doc__, "folder", "joined")
+    parser.add_argument("--extra", type=Path, default=EXTRA)
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+
+    def see(paths: Mapping[Path, MomentVideo]) -> list[Asked]:
+        return [(embed(path, SPACE, "auto"), truth) for path, truth in paths.items() if truth.queries]
+
+    print("| queries | n | R@1 .5 without | with | change | mIoU without | with | change |\n|" + "---|" * 8)
+    parts: dict[str, list[Asked]] = {}
+    for half in _HALVES:
+        uncut = action_films(half, options.extra)
+        joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
+        for kind, films in (("uncut", uncut), ("joined", joined)):
+            parts[f"{half}, {kind}"] = see({film.path: film.truth for film in films})
+            print(row(f"actions {half}, {kind}", parts[f"{half}, {kind}"]), flush=True)
+        print(row(f"actions {half}", [*parts[f"{half}, uncut"], *parts[f"{half}, joined"]]), flush=True)
+    for kind in ("uncut", "joined"):
+        print(row(f"actions, {kind}", [*parts[f"a, {kind}"], *parts[f"b, {kind}"]]), flush=True)
+    print(row("actions", [asked for videos in parts.values() for asked in videos]), flush=True)
+    natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
+    print(row("natural moments", see({film.path: film.truth for film in natural})), flush=True)
+    films = [composite(options.joined, "all", 120, seed)[0] for seed in range(10)]
+    for kind in KINDS:
+        print(row(f"joined clips, {kind}", see({film: truth_of(film, kind) for film in films})), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Movement is seen in the pass that makes other features, and changes nothing of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.kills import SAMPLE
+from vidsum.features.movinet import NAME
+from vidsum.features.settings import Extraction
+from vidsum.pipelines.embedding import open_in_space, plan_embedding
+from vidsum.pipelines.ground import ground
+from vidsum.pipelines.plan import Input
+from vidsum.results.features import Features
+
+
+def open_sample(*, actions: bool, **settings: bool) -> Input:
+    return open_in_space("vse", SAMPLE, Extraction(device="cpu", **settings), actions=actions)
+
+
+def read(video_input: Input) -> tuple[list[Features], Features]:
+    made, pictures = video_input.read()
+    assert pictures is not None
+    assert pictures.changes is not None
+    return made, pictures.changes
+
+
+@pytest.fixture(scope="module")
+def together() -> tuple[list[Features], Features]:
+    return read(open_sample(actions=True, cache=False))
+
+
+def test_other_features_are_the_same_bytes_with_movement(together: tuple[list[Features], Features]) -> None:
+    (features, _), changes = together
+    (alone,), changes_alone = read(open_sample(actions=False, cache=False))
+    for made, expected in ((features, alone), (changes, changes_alone)):
+        assert made.array.tobytes() == expected.array.tobytes()
+        assert made.timestamps.tobytes() == expected.timestamps.tobytes()
+        assert made.provenance == expected.provenance
+
+
+@pytest.mark.usefixtures("own_home")
+def test_movement_is_the_same_where_other_features_are_cached(
+    together: tuple[list[Features], Features],
+) -> None:
+    read(open_sample(actions=False))
+    (_, movement), _ = read(open_sample(actions=True))
+    np.testing.assert_allclose(movement.array, together[0][1].array, atol=1e-4)
+    assert movement.extractor == NAME
+
+
+def test_the_edges_of_shots_are_cached_for_both(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> None:
+    plain = plan_embedding(open_sample(actions=False), "vse").run().clips
+    monkeypatch.setattr("vidsum.pipelines.embedding.find", None)  # would find them again
+    clips = plan_embedding(open_sample(actions=True), "vse").run().clips
+    np.testing.assert_array_equal(clips.shots_s, plain.shots_s)
+    assert plain.actions is None
+    assert clips.actions is not None
+
+
+def test_key_frames_alone_show_no_movement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.decoding.describe_sparse", lambda _: None)
+    assert len(open_sample(actions=True, fast=True).jobs) == 1
+
+
+def test_without_actions_nothing_is_made_of_them() -> None:
+    answers = [
+        ground(SAMPLE, "someone is jumping", space="vse", actions=actions) for actions in (True, False)
+    ]
+    networks = [[made["extractor"] for made in answer.provenance["extractions"]] for answer in answers]
+    assert networks == [["efficientnet_lite0", NAME], ["efficientnet_lite0"]]

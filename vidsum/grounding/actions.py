@@ -1,0 +1,53 @@
+"""Actions in the clips of a video, as mixtures of those of Kinetics-600 (docs/algorithms/actions.md)."""
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.features.movinet import action_names, classify_actions
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
+from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.io.cache import cached_rows
+from vidsum.results.features import Features
+from vidsum.types import FloatArray, TimeArray
+
+_WINDOW_S = 2.0  # of the frames that a clip's actions are of
+_WEIGHT_LINE = (2.0, -0.8)  # nothing for queries that no action is near: other queries lose by it
+
+
+def action_logits(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> FloatArray:
+    """Return logits [T, 600] of windows around times [T]; none reaches into another shot.
+
+    Args:
+        movement: numbers [N, 480] of frames, by `vidsum.features.movinet.read_movement`.
+        middles_s: times [T] of the middles, in order.
+        shots_s: edges [S + 1] of the shots.
+
+    Raises WeightsError.
+    """
+    shot_of = np.searchsorted(shots_s[1:-1], middles_s, side="right")
+    start_s = np.maximum(middles_s - _WINDOW_S / 2, shots_s[shot_of])
+    end_s = np.minimum(middles_s + _WINDOW_S / 2, shots_s[shot_of + 1])
+    first, after = np.searchsorted(movement.timestamps, [start_s, end_s])
+    first = np.minimum(first, len(movement) - 1)
+    after = np.maximum(after, first + 1)  # a shot between two frames has those of the next
+    sums = np.cumsum(movement.array, axis=0, dtype=np.float64)
+    sums = np.concatenate([np.zeros((1, movement.dim)), sums])
+    means = (sums[after] - sums[first]) / (after - first)[:, None]
+    return classify_actions(means.astype(np.float32))
+
+
+def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
+    """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
+    assert video.shots_s is not None
+    logits = action_logits(movement, video.timestamps + video.step_s / 2, video.shots_s)
+    return ClassMixture(class_probabilities(logits), embed_action_names(), _WEIGHT_LINE)
+
+
+def embed_action_names() -> FloatArray:
+    """Return the names of the actions, [600, 384] of length 1, by MiniLM; kept on disk.
+
+    Raises WeightsError: MiniLM's weights are unavailable.
+    """
+    texts = [f"someone is {name}" for name in action_names()]
+    provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
+    return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm").encode(texts))
