@@ -8,7 +8,7 @@ import pytest
 from tests.kills import SAMPLE
 from vidsum.features.movinet import NAME
 from vidsum.features.settings import Extraction
-from vidsum.pipelines.embedding import open_in_space, plan_embedding
+from vidsum.pipelines.embedding import open_in_space, plan_embedding, see_movement
 from vidsum.pipelines.ground import ground
 from vidsum.pipelines.plan import Input
 from vidsum.results.features import Features
@@ -44,7 +44,7 @@ def test_movement_is_the_same_where_other_features_are_cached(
     together: tuple[list[Features], Features],
 ) -> None:
     read(open_sample(actions=False))
-    (_, movement), _ = read(open_sample(actions=True))
+    movement = see_movement(SAMPLE, Extraction(device="cpu", fast=True))
     np.testing.assert_allclose(movement.array, together[0][1].array, atol=1e-4)
     assert movement.extractor == NAME
 

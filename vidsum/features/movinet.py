@@ -48,7 +48,8 @@ def classify_actions(means: FloatArray) -> FloatArray:
 
 @cached_model(maxsize=2)
 def _open_graph(file: str) -> "InferenceSession":
-    return open_session(checkpoints.path_of(NAME) / file)
+    # its layers are small: two threads are no faster
+    return open_session(checkpoints.path_of(NAME) / file, threads=1)
 
 
 class MovementStream:

@@ -104,14 +104,16 @@ def open_session(
     without: Sequence[str] = (),
     *,
     plans_memory: bool = True,
+    threads: int | None = None,
 ) -> "InferenceSession":
     """Return a graph ready to run, prepared `without` some of onnxruntime's optimizers.
 
-    With `plans_memory`, the layout of the memory is planned once for each size of the input.
+    With `plans_memory`, the layout of the memory is planned once for each size of the input. By default it
+    runs in `n_threads`.
     """
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads()
+    options.intra_op_num_threads = threads or n_threads()
     options.enable_mem_pattern = plans_memory
     # threads that wait in a loop take their time from the decoder's
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

@@ -14,15 +14,13 @@ _WINDOW_S = 2.0  # of the frames that a clip's actions are of
 _WEIGHT_LINE = (2.0, -0.8)  # nothing for queries that no action is near: other queries lose by it
 
 
-def action_logits(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> FloatArray:
-    """Return logits [T, 600] of windows around times [T]; none reaches into another shot.
+def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> FloatArray:
+    """Return means [T, 480] of the numbers of frames in windows, none of which reaches into another shot.
 
     Args:
         movement: numbers [N, 480] of frames, by `vidsum.features.movinet.read_movement`.
-        middles_s: times [T] of the middles, in order.
+        middles_s: the middles [T] of the windows.
         shots_s: edges [S + 1] of the shots.
-
-    Raises WeightsError.
     """
     shot_of = np.searchsorted(shots_s[1:-1], middles_s, side="right")
     start_s = np.maximum(middles_s - _WINDOW_S / 2, shots_s[shot_of])
@@ -32,15 +30,14 @@ def action_logits(movement: Features, middles_s: TimeArray, shots_s: TimeArray) 
     after = np.maximum(after, first + 1)  # a shot between two frames has those of the next
     sums = np.cumsum(movement.array, axis=0, dtype=np.float64)
     sums = np.concatenate([np.zeros((1, movement.dim)), sums])
-    means = (sums[after] - sums[first]) / (after - first)[:, None]
-    return classify_actions(means.astype(np.float32))
+    return np.asarray((sums[after] - sums[first]) / (after - first)[:, None], np.float32)
 
 
 def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
     """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
     assert video.shots_s is not None
-    logits = action_logits(movement, video.timestamps + video.step_s / 2, video.shots_s)
-    return ClassMixture(class_probabilities(logits), embed_action_names(), _WEIGHT_LINE)
+    means = average_movement(movement, video.timestamps + video.step_s / 2, video.shots_s)
+    return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), _WEIGHT_LINE)
 
 
 def embed_action_names() -> FloatArray:

@@ -281,5 +281,6 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
 
 
 def guide_column(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
-    """Return [T, 1] the guide of one query [Dq], see `guided_rows`."""
-    return np.asarray(GUIDE_SCALE * similarity_curves(video, query[None])[0, -1:].T)
+    """Return [T, 1] the guide of one query [Dq], see `guided_rows`; models are trained without actions."""
+    curves = similarity_curves(replace(video, actions=None), query[None])
+    return np.asarray(GUIDE_SCALE * curves[0, -1:].T)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from vidsum.features.settings import Extraction
+from vidsum.grounding import vse_map
 from vidsum.grounding.actions import mix_actions
 from vidsum.grounding.spaces import (
     SPACES,
@@ -20,6 +21,7 @@ from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job, movement_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
+from vidsum.results.features import Features
 from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.liveness import motion
@@ -78,3 +80,16 @@ def open_in_space(
     is_compared = actions and describe_space(space).is_mapped
     movement = movement_job(video, extraction, [job]) if is_compared else None
     return Input(extraction, video, (job, movement) if movement else (job,), memo=memo_of(source))
+
+
+def see_movement(
+    source: VideoPath | Video, extraction: Extraction = Extraction(), progress: Progress | None = None
+) -> Features:
+    """Return 480 numbers of movement [N, 480] for five frames a second of a video.
+
+    They come from the pass that makes the features of `vse`, and from the cache. Raises InputError: the file
+    cannot be read or holds no video. WeightsError.
+    """
+    video_input = open_in_space(vse_map.NAME, source, replace(extraction, fast=False), actions=True)
+    (_, movement), _ = video_input.read(progress)
+    return movement
