@@ -239,7 +239,7 @@ def _evaluate_one(
     from vidsum.lab.evaluate import evaluate
     from vidsum.lab.evaluation.evaluation_report import Report, document, table
     from vidsum.lab.finished_summaries import provenance
-    from vidsum.results.result import seal
+    from vidsum.io.provenance import seal
 
     made_from = provenance(request)
 

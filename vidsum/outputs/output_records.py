@@ -4,18 +4,17 @@ The record of a result is its JSON document. A file without one has a record of 
 While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones.
 """
 
-import hashlib
-import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.io.atomic import write_text
-from vidsum.io.locks import lock_file
+from vidsum.io.atomic import shortened
+from vidsum.io.locks import transient_lock
+from vidsum.io.provenance import identify_file, is_sealed, seal
 from vidsum.io.text import read_json
 
 ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists
@@ -36,7 +35,7 @@ def is_result(record: Path) -> bool:
 
 
 def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
-    """Return a record without `outputs`, and its outputs.
+    """Return a record without `outputs`, sealed again if it is of a result, and its outputs.
 
     Raises InputError, which does not name the record: it is missing, not vidsum's, or was changed since.
     """
@@ -50,20 +49,18 @@ def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
         document = _read_object(record)
         if document.get("schema") != _SCHEMA or not _outputs_of(document):
             raise InputError("was not written by vidsum, or edited since")
-    left_out = ("outputs",) if is_result(record) else ("outputs", "schema")
+    left_out = ("outputs",) if is_result(record) else ("outputs", "schema", "digest")
     facts = {name: part for name, part in document.items() if name not in left_out}
-    return facts, _outputs_of(document)
+    return seal(facts) if is_result(record) else facts, _outputs_of(document)
 
 
 def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str, str]) -> None:
     """Write a record. Raises OutputError: it cannot be written."""
-    listed = {"outputs": dict(sorted(outputs.items()))} if outputs else {}
-    if is_result(record):
-        from vidsum.results.result import write_document
+    from vidsum.results.result import write_document  # with NumPy, which usage errors can do without
 
-        write_document({**document, **listed}, record)
-    else:
-        write_text(record, json.dumps({"schema": _SCHEMA, **document, **listed}, indent=1) + "\n")
+    listed = {"outputs": dict(sorted(outputs.items()))} if outputs else {}
+    schema = {} if is_result(record) else {"schema": _SCHEMA}
+    write_document(seal({**schema, **document, **listed}), record)
 
 
 def listed_beside(record: Path) -> Hashes:
@@ -86,12 +83,13 @@ def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, if nobody edited it; else an empty one."""
     document = read_json(path)
-    return document if isinstance(document, dict) else {}
+    return document if isinstance(document, dict) and is_sealed(document) else {}
 
 
 def _outputs_of(document: Mapping[str, Any]) -> Hashes:
-    """Return `outputs` of a document, which anyone may have written; empty where it has none."""
+    """Return `outputs` of a document; empty where it has none."""
     outputs = document.get("outputs")
     if not isinstance(outputs, dict) or not str(document.get("schema")).startswith("vidsum."):
         return {}
@@ -110,22 +108,11 @@ def is_inside(name: str) -> bool:
 
 def hash_of(path: Path) -> str:
     """Return the SHA-256 of a file. Raises InputError: it cannot be read."""
-    from vidsum.io.provenance import identify_file
-
     sha256: str = identify_file(path)["sha256"]
     return sha256
 
 
-@contextmanager
-def lock(record: Path) -> Iterator[None]:
-    """Exclude other processes that read or write the files of a record."""
-    from vidsum.io.cache import home  # with NumPy, which usage errors can do without
-
-    name = hashlib.sha256(os.fsencode(os.path.realpath(record))).hexdigest()[:16]
-    with suppress(OSError):
-        (home() / "locks").mkdir(parents=True, exist_ok=True)
-    if not os.access(home() / "locks", os.W_OK):
-        yield
-        return
-    with lock_file(home() / "locks" / f"{name}.lock"):
-        yield
+def lock(record: Path) -> AbstractContextManager[None]:
+    """Exclude other processes that read or write the files of a record; see `transient_lock`."""
+    place = Path(os.path.realpath(record))  # other links to the folder, and to the record, lead to one lock
+    return transient_lock(place.with_name(f".{shortened(place.name)}.vidsum.lock"))

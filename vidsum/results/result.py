@@ -35,7 +35,7 @@ from vidsum.errors import OutputError, UsageError, require_type
 from vidsum.io.atomic import as_utf8, check_name, write_text
 from vidsum.io.packages import pip_install_command
 from vidsum.io.paths import Reads, reads_of, require_not_read
-from vidsum.io.provenance import digest_of
+from vidsum.io.provenance import seal
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, Seconds, Sha256, TimeArray, VideoInfo, rules
 
@@ -63,24 +63,6 @@ class Span(TypedDict):
 
     start_s: Seconds
     end_s: Seconds
-
-
-def seal(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with the digest of the rest of it, which `read_record` checks."""
-    return {**document, "digest": digest_of(document)}
-
-
-def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a document that its digest is of."""
-    return {name: value for name, value in document.items() if name not in ("digest", "outputs")}
-
-
-def _is_sealed(path: Path) -> bool:
-    try:
-        document = json.loads(path.read_bytes())
-    except ValueError:
-        return False
-    return isinstance(document, dict) and document.get("digest") == digest_of(unsealed(document))
 
 
 def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
