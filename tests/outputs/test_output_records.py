@@ -71,7 +71,7 @@ def test_a_record_made_by_hand_deletes_nothing(tmp_path: Path) -> None:
     listed = {"mine.txt": hash_of(tmp_path / "mine.txt")}
     record = tmp_path / "a.txt.vidsum.json"
     record.write_text(json.dumps({"schema": "vidsum.outputs/1", "outputs": listed}))
-    with pytest.raises(OutputError, match="a.txt.vidsum.json: already exists"):
+    with pytest.raises(OutputError, match=r"a.txt.vidsum.json: already exists"):
         save_text("text", tmp_path / "a.txt", overwrite=False)
     save_text("text", tmp_path / "a.txt", overwrite=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"

@@ -44,7 +44,7 @@ def test_stored_documents_are_loaded_and_saved_alike(name: str, tmp_path: Path) 
     assert loaded.kind == name.partition("_")[0]
     rounded = {key: loaded.to_dict()[key] for key in ("budget", "digest") if key in document}
     assert loaded.to_dict() == document | rounded  # what is used is added up from rounded times
-    loaded.save(tmp_path / "again.json")
+    vidsum.write_json(loaded, tmp_path / "again.json")
     assert vidsum.load(tmp_path / "again.json") == loaded
 
 
@@ -60,12 +60,12 @@ def test_document_of_features_has_their_shape() -> None:
 
 def test_features_are_not_saved_as_a_document(tmp_path: Path) -> None:
     with pytest.raises(vidsum.VidsumError, match="json"):
-        Features.from_array(np.eye(4), fps=2.0).save(tmp_path / "g.npz")
+        vidsum.write_json(Features.from_array(np.eye(4), fps=2.0), tmp_path / "g.npz")
 
 
 @pytest.mark.parametrize("kind", ["transcript", "descriptions"])
 def test_saved_texts_are_loaded(made: dict[str, Result], tmp_path: Path, kind: str) -> None:
-    made[kind].save(tmp_path / "texts.json")
+    vidsum.write_json(made[kind], tmp_path / "texts.json")
     assert vidsum.load(tmp_path / "texts.json") == made[kind]
 
 
@@ -77,7 +77,7 @@ def test_document_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 def test_transcript_that_was_changed_by_hand_is_refused(made: dict[str, Result], tmp_path: Path) -> None:
     path = tmp_path / "changed.json"
-    made["transcript"].save(path)
+    vidsum.write_json(made["transcript"], path)
     path.write_text(path.read_text().replace('"en"', '"de"'))
     with pytest.raises(vidsum.VidsumError, match=r"changed\.json"):
         vidsum.load(path)
@@ -90,7 +90,7 @@ def test_missing_document_is_refused(tmp_path: Path) -> None:
 
 def test_result_is_saved_as_json_only(made: dict[str, Result], tmp_path: Path) -> None:
     with pytest.raises(vidsum.VidsumError, match=r"must end in \.json"):
-        made["shots"].save(tmp_path / "shots.mp4")
+        vidsum.write_json(made["shots"], tmp_path / "shots.mp4")
 
 
 @pytest.mark.parametrize("kind", KINDS)

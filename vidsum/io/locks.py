@@ -66,7 +66,7 @@ def transient_lock(path: Path) -> Iterator[None]:
 
 
 def _open_locked(path: Path) -> int | None:
-    """Return the descriptor of a file, made if it is not there, with its lock; None if it cannot be opened."""
+    """Return the descriptor of a file, made if it is not there and locked; None if it cannot be opened."""
     import fcntl
 
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -66,7 +66,7 @@ def seal(document: Mapping[str, Any]) -> dict[str, Any]:
 def is_sealed(document: Mapping[str, Any]) -> bool:
     """Return whether a document, which anyone may have written, is as `seal` returned it."""
     try:
-        return document.get("digest") == seal(document)["digest"]
+        return bool(document.get("digest") == seal(document)["digest"])
     except RecursionError:  # it is nested too deep
         return False
 
