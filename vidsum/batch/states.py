@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.batch.reply import Reply
-from vidsum.errors import Mention, OutputError
-from vidsum.io.atomic import as_utf8, write_text
+from vidsum.io.atomic import as_utf8
 from vidsum.io.text import csv_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
@@ -65,20 +64,12 @@ def count_states(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} inputs: {words}"
 
 
-def require_table(path: Path, *, overwrite: bool) -> None:
-    """Raise OutputError if a file that is no such table exists and `overwrite` is off."""
-    if overwrite or not path.is_file():  # devices and pipes are written into, not replaced
-        return
-    head = ",".join(_FIRST_COLUMNS) + ","
-    with path.open("rb") as file:
-        if file.read(len(head)) != head.encode():
-            raise OutputError("already exists, and is not a table of a batch", Mention("table", "FILE"), path)
-
-
 def write_table(
     path: Path, rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *, overwrite: bool
 ) -> None:
-    """Write a row per input. Raises OutputError: see `require_table`, or it cannot be written."""
-    require_table(path, overwrite=overwrite)
+    """Write a row per input. Raises OutputError: it is foreign, or cannot be written."""
+    from vidsum.outputs.alone import save_text
+
     names = (*_FIRST_COLUMNS, *columns, *_LAST_COLUMNS)
-    write_text(path, as_utf8(csv_text([names, *([row.get(name) for name in names] for row in rows)])))
+    text = csv_text([names, *([row.get(name) for name in names] for row in rows)])
+    save_text(as_utf8(text), path, overwrite=overwrite)
