@@ -9,7 +9,7 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -52,8 +52,10 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries, resolve_space
 from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.io.paths import FileKey, reads_of
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
+from vidsum.outputs.alone import own_record, write_alone
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.pipelines.sources import expand
@@ -314,8 +316,18 @@ class Archive:
         with faults(self.path):
             return self._connection.execute(query, values).fetchall()
 
-    def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
+    def write_clip(
+        self,
+        match: Match,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        reads: Mapping[FileKey, str] = {},
+    ) -> tuple[str, ...]:
+        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`.
+
+        `overwrite` replaces a file that vidsum did not write, but none of `reads`.
+        """
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
@@ -324,7 +336,9 @@ class Archive:
         picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
-        return write_segments(video, segments, path, comment=label_of(facts)).warnings
+        write = partial(write_segments, video, segments, comment=label_of(facts))
+        reads = {**reads_of([match.video]), **reads}
+        return write_alone(own_record(Path(path)), write, overwrite=overwrite, reads=reads)[0].warnings
 
     def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
         vectors = [embed_example(self._connection, space, like) for like in options.like]
