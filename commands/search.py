@@ -21,7 +21,7 @@ from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.atomic import make_folder, stems_of
 from vidsum.io.paths import Reads, reads_of
 from vidsum.options import option
-from vidsum.outputs.alone import own_record, save_text, write_alone
+from vidsum.outputs.alone import own_record, save_text
 from vidsum.outputs.names import Written, check_outputs, require_not_written, require_suffix
 from vidsum.times import format_time
 
@@ -220,8 +220,7 @@ def _save_clips(
 
     def save(match: "Match", path: Path) -> tuple[str, ...]:
         make_folder(path.parent)
-        write = partial(archive.write_clip, match)
-        return write_alone(own_record(path), write, overwrite=extra.overwrite, reads=reads)[0]
+        return archive.write_clip(match, path, overwrite=extra.overwrite, reads=reads)
 
     for match, row in zip(matches, rows, strict=True):
         warnings = attempt(partial(save, match, Path(row["clip"])))

@@ -120,14 +120,11 @@ def test_commands_where_the_system_refuses_locks(tmp_path: Path, number: str) ->
     subprocess.run(build, check=True)
     film(tmp_path / "a.mp4")
     more = {"LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT), "VIDSUM_HOME": str(tmp_path / "home")}
-    commands = {
-        ("shots", "a.mp4", "--shots", "uniform", "--export", "csv"): tmp_path / "home" / "locks",
-        ("index", "a.mp4", "--archive", "a.vidsum"): tmp_path,
-    }
-    for words, folder in commands.items():
-        command = [sys.executable, "-m", "vidsum", *words]
+    commands = ("shots a.mp4 --shots uniform --export csv", "index a.mp4 --archive a.vidsum")
+    for words in commands:
+        command = [sys.executable, "-m", "vidsum", *words.split()]
         done = subprocess.run(
             command, cwd=tmp_path, env=os.environ | more, capture_output=True, text=True, check=False
         )
         assert (done.returncode, "internal" in done.stderr) == (0, False), done.stderr
-        assert f"warning: {folder}: its file system has no locks" in done.stderr
+        assert f"warning: {tmp_path}: its file system has no locks" in done.stderr
