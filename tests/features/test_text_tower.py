@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import deep
 from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import PackageError
@@ -50,7 +49,8 @@ def expected(name: str) -> np.ndarray:
         return np.asarray(networks.clip(name).encode_text(tokens, normalize=True).numpy())
 
 
-@pytest.mark.parametrize("name", ["clip", deep("mobileclip2-s0")])
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["clip", "mobileclip2-s0"])
 def test_text_tower_agrees_with_open_clip(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, small = TextTower(CLIP_MODELS[name], "fp32"), TextTower(CLIP_MODELS[name], "int8")
     np.testing.assert_allclose(exact.encode(TEXTS), expected(name), atol=1e-5)
