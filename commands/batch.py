@@ -125,8 +125,8 @@ def _write_at_end(
 ) -> Iterator[None]:
     """Write `--table` when the batch ends or is interrupted.
 
-    Raises UsageError: it is an input or another output. OutputError: it cannot be written, or would replace a
-    file of another kind; checked before any work, and again at the end.
+    Raises UsageError: it is an input or another output. OutputError: it cannot be written, or the file is
+    foreign; checked before any work, and again at the end.
     """
     if not common.table:
         yield

@@ -123,22 +123,28 @@ def _switches(leaf: Leaf, command: str) -> tuple[str, str]:
     return switches[::-1] if leaf.is_inverted else switches
 
 
-def find_sources(context: Any, leaves: Sequence[Leaf], typed: Mapping[str, Any]) -> dict[str, Source]:
-    """Return the source of each option that has a value, by field.
+def typed_sources(command: str, leaves: Sequence[Leaf], typed: Mapping[str, Any]) -> dict[str, Source]:
+    """Return the source of each option that a flag or a variable sets, by field.
 
     `typed` has the texts of flags by parameter. Raises UsageError: an option that has one value is given
-    several, or the file cannot be read, or has a key that is no option.
+    several.
+    """
+    set_by = {leaf.name: _flag_or_variable(leaf, command, typed.get(leaf.parameter)) for leaf in leaves}
+    return {name: source for name, source in set_by.items() if source}
+
+
+def find_sources(context: Any, leaves: Sequence[Leaf], sources: Mapping[str, Source]) -> dict[str, Source]:
+    """Return the source of each option that has a value, by field: those given, and a file's.
+
+    Raises UsageError: the file cannot be read, or has a key that is no option.
     """
     words = context.command_path.split()[1:]
-    set_by = {
-        leaf.name: _flag_or_variable(leaf, " ".join(words), typed.get(leaf.parameter)) for leaf in leaves
-    }
-    sources = {name: source for name, source in set_by.items() if source}
     config = next(leaf for leaf in leaves if leaf.parameter == "config")
     if file := config_file(value_of(config, sources)):
         stored = _read_file(context, words, file, {leaf.parameter for leaf in leaves})
-        sources = {leaf.name: stored[leaf.parameter] for leaf in leaves if leaf.parameter in stored} | sources
-    return sources
+        by_field = {leaf.name: stored[leaf.parameter] for leaf in leaves if leaf.parameter in stored}
+        return {**by_field, **sources}
+    return {**sources}
 
 
 def _flag_or_variable(leaf: Leaf, command: str, typed: Any) -> Source | None:
@@ -202,7 +208,7 @@ def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) 
     try:
         section = parse_yaml(text := read_text(path), str(path))
     except InputError as error:
-        raise UsageError(error.text, error.hint_text) from error
+        raise UsageError(error.text, error.hint_text, option="config") from error
     lines = {tuple(map(_key, place)): line for place, line in yaml_lines(text, len(words) + 1).items()}
     values, command = dict[str, Source](), context.find_root().command
     for depth in range(len(words) + 1):
@@ -256,9 +262,18 @@ def describe_unknown_variables(context: Any) -> list[str]:
         words = name.removeprefix("VIDSUM_")
         if words not in _variables_below(context, root, words):
             ends = [*(name.removeprefix("VIDSUM_") for name in known), *_variables_below(context, root)]
-            guess = find_nearest(words, ends)[:1]
-            lines.append(f"{name} sets no option" + (f"; did you mean VIDSUM_{guess[0]}?" if guess else ""))
+            lines.append(f"{name} sets no option{_guess(words, ends)}")
     return lines
+
+
+def _guess(words: str, ends: Sequence[str]) -> str:
+    """Return the variable that an unknown one may mean, or all of its option; without `VIDSUM_`."""
+    option = words.partition("_")[2] or words
+    same = [f"VIDSUM_{end}" for end in ends if end.partition("_")[2] == option]
+    if len(same) > 1:
+        return f"; these do: {', '.join(same)}"
+    near = same or [f"VIDSUM_{end}" for end in find_nearest(words, ends)[:1]]
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 _OTHER_VARIABLES = ("VIDSUM_DESCRIBE_VLM_KEY",)

@@ -217,11 +217,16 @@ def _evaluate(
     that is read. OutputError: the folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
-    suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
+    rules = {
+        "output": ("output", (".json",)),
+        "plot": ("plot", (".png", ".svg")),
+        "predictions": ("write_predictions", (".jsonl",)),
+    }
     named = {kind: path for kind, path in {"output": json, **others}.items() if path}
     reads, written = {**reads_of([request.source]), **common.reads}, Written()
     for kind, path in named.items():
-        require_suffix(path, suffixes[kind])
+        option, suffixes = rules[kind]
+        require_suffix(path, suffixes, option)
         check_outputs(str(request.source), [path], reads, written)
     work = partial(_evaluate_one, request, report, common, named, dict.fromkeys(("output", *others)))
     run_verb(f"evaluate {task}", work, plain_inputs([str(request.source)]), common, are_videos=False)

@@ -14,6 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from functools import partial
@@ -31,12 +32,14 @@ from vidsum.commands.config import (
     find_sources,
     has_flag,
     is_set,
+    typed_sources,
     value_of,
 )
 from vidsum.commands.result import run_alone
 from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command
-from vidsum.errors import VidsumError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.io.paths import files_read
+from vidsum.io.urls import is_offline
 from vidsum.options import Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL = "Inputs"  # of the help of a command
@@ -133,12 +136,19 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
         names = OptionNames.of(command, all_leaves, {})
         try:
             typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
-            sources = find_sources(ctx, all_leaves, typed)
+            sources = typed_sources(command, all_leaves, typed)
             names = OptionNames.of(command, all_leaves, sources)
-            is_quiet = any(value_of(leaf, sources) for leaf in all_leaves if leaf.name == "quiet")
-            if ctx.obj and not is_quiet:
-                for line in describe_unknown_variables(ctx):
-                    print(f"warning: {line}", file=sys.stderr)
+            is_quiet = False
+            try:
+                sources = find_sources(ctx, all_leaves, sources)
+                names = OptionNames.of(command, all_leaves, sources)
+            finally:  # a name that is wrong may be why a value is missing
+                with suppress(UsageError):
+                    is_quiet = any(value_of(leaf, sources) for leaf in all_leaves if leaf.name == "quiet")
+                if ctx.obj and not is_quiet:
+                    for line in describe_unknown_variables(ctx):
+                        print(f"warning: {line}", file=sys.stderr)
+            is_offline()  # refuses a wrong value even where nothing asks for it
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves if is_set(leaf, sources)}
             read = [(leaf.flags[0], values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
             arguments = {name: argument(name, words.get(name), values) for name in groups}

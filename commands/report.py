@@ -59,7 +59,7 @@ def report(results: Results, page: Page, common: Printing) -> Reply:
         fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")
     if page.bundle is not None:
-        require_suffix(page.bundle, (".zip",), any_case=True)
+        require_suffix(page.bundle, (".zip",), "bundle", any_case=True)
     elif page.output != "-":
         require_suffix(target, (".html",), any_case=True)
     if page.output != "-":

@@ -178,7 +178,7 @@ def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None
 
         joint_format(extra.timeline)
     if extra.page:
-        require_suffix(extra.page, (".html",))
+        require_suffix(extra.page, (".html",), "page")
     files = [path for path in (target, extra.timeline, extra.page) if path]
     check_outputs("the archive", files, reads, written)
     for path in () if extra.overwrite else files:  # before clips are written

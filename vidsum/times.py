@@ -7,7 +7,7 @@ from html import unescape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from vidsum.errors import UsageError, quote
+from vidsum.errors import Mention, UsageError, quote
 
 if TYPE_CHECKING:
     from vidsum.types import Interval
@@ -89,7 +89,7 @@ def parse_budget(text: str | float, duration_s: float, min_s: float = 0.0) -> fl
         share = float(text.replace(",", "."))
     if share is not None:
         if share > 1:
-            raise UsageError(f"the budget must be at most 100 %, not {text}", option="budget")
+            raise UsageError((Mention("budget"), f" must be at most 100 %, not {text}"), option="budget")
         min_s = min_s if duration_s >= 2 * min_s else duration_s
         return max(_above_zero(share, text) * duration_s, min_s)
     try:

@@ -22,7 +22,7 @@ from vidsum.evidence.protocol import encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.pipelines.evidence_kinds import Search, search_speech
+from vidsum.pipelines.evidence_kinds import Search, search_kind
 from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.transcribe import transcribe
@@ -58,7 +58,7 @@ def listed(
     retrieval = Retrieval(top_k=TOP_K)
     search = MomentSearch(parse_queries(texts), retrieval, Extraction(), "similarity", "vse")
     seen = search.answers(video, embed_queries("vse", texts))
-    said = search_speech(transcript, Search(encode_queries(texts), video.timestamps, retrieval))
+    said = search_kind("speech", transcript, Search(encode_queries(texts), video.timestamps, retrieval))
     return seen, [fuse(*pair, TOP_K) for pair in zip(seen, ([answer] for answer in said), strict=True)]
 
 

@@ -16,7 +16,7 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import connect
 from vidsum.commands import config
-from vidsum.commands.config import OptionNames, Source, find_sources, value_of
+from vidsum.commands.config import OptionNames, Source, find_sources, typed_sources, value_of
 from vidsum.commands.options import settings_of
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import Leaf, Option
@@ -103,7 +103,8 @@ def test_repeatable_variable(
     config = Leaf("config", Path | None, Option("File."), None)
     monkeypatch.setenv("VIDSUM_MADE_IT", text)
     context = SimpleNamespace(command_path="vidsum made")
-    assert value_of(leaf, find_sources(context, [leaf, config], {})) == values
+    by_hand = typed_sources("made", [leaf, config], {})
+    assert value_of(leaf, find_sources(context, [leaf, config], by_hand)) == values
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,8 @@ def test_config_sections(run: Run, films: Path) -> None:
         ("VIDSUM_SUMARIZE_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
         ("VIDSUM_TRAIN_MRNET_EPOCH", "; did you mean VIDSUM_TRAIN_MRNET_EPOCHS?"),
         ("VIDSUM_HOEM", "; did you mean VIDSUM_HOME?"),
+        ("VIDSUM_WATCH_SNAP", "; did you mean VIDSUM_SUMMARIZE_SNAP?"),
+        ("VIDSUM_WATCH_MODEL", "; these do: VIDSUM_SUMMARIZE_MODEL, VIDSUM_GROUND_MODEL"),
         ("VIDSUM_QQQQQQ", ""),
     ],
 )

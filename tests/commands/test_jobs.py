@@ -134,24 +134,22 @@ def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatc
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
 
 
-DEADLY = (3, 17, 39)
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("size", "jobs"), [(8, 1), (8, 2), deep(40, 1), deep(40, 2)])
 def test_files_that_kill_their_reader(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, size: int, jobs: int
 ) -> None:
     monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
-    names = [f"{'deadly' if number in DEADLY else 'film'}{number}.mp4" for number in range(40)]
+    deadly = (1, size // 2, size - 1)
+    names = [f"{'deadly' if number in deadly else 'film'}{number}.mp4" for number in range(size)]
     films = make_films(film, *names)
     ran = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--jobs", jobs, code=1)
     assert [line["input"] for line in ran.json_lines] == names
     failed = [line for line in ran.json_lines if not line["ok"]]
     messages = [line["errors"][0]["message"] for line in failed]
     end = "its worker process was killed by SIGKILL, twice"
-    assert messages == [f"deadly{number}.mp4: {end}" for number in DEADLY]
+    assert messages == [f"deadly{number}.mp4: {end}" for number in deadly]
     assert {line["exit_code"] for line in failed} == {1}
-    assert len(list(Path("out").iterdir())) == 37
+    assert len(list(Path("out").iterdir())) == size - len(deadly)
     read = Counter(Path("read").read_text().split())
     assert {name for name in names if read[name] != 1} == {line["input"] for line in failed}
     assert {read[line["input"]] for line in failed} == {2}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docs.options import commands, program
-from vidsum.commands.config import SHARED, OptionNames, Source, find_sources, variable_for
+from vidsum.commands.config import SHARED, OptionNames, Source, find_sources, typed_sources, variable_for
 from vidsum.commands.options import settings_of
 from vidsum.errors import Mention, UsageError
 from vidsum.options import Leaf, item_of
@@ -55,7 +55,8 @@ def test_the_first_source_of_an_option_wins(
         for place in places & variables.keys():
             patch.setenv(variables[place], place.replace(" ", "_"))
         leaves = [leaf for name, leaf in OPTIONS if name == words]
-        source = find_sources(context_of(words), leaves, typed).get(leaf.name)
+        by_hand = typed_sources(words, leaves, typed)
+        source = find_sources(context_of(words), leaves, by_hand).get(leaf.name)
     place = next((place for place in PLACES if place in places), None)
     if place is None:
         assert source is None

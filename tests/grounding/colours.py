@@ -37,6 +37,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.ground.load_text_encoder", lambda name: ENCODER)
     # how likely a colour is, is unknown
     monkeypatch.setattr("vidsum.pipelines.ground.embed_background", lambda *_: np.eye(3, dtype=np.float32))
+    monkeypatch.setattr("vidsum.pipelines.ground.name_embeddings", lambda: np.eye(3, dtype=np.float32))
     monkeypatch.setattr("vidsum.pipelines.ground.MomentSearch._judged", lambda _, answer, *__: answer)
 
 

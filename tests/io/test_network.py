@@ -7,10 +7,11 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.checkpoints.server import KeepAliveHandler, Server, running_server
 from tests.hostile import Responder, trickle
-from vidsum.io.network import Pace, Session, TooSlowError
+from vidsum.io.network import Pace, Session, TooSlowError, failing_host
 
 
 @pytest.fixture
@@ -97,3 +98,28 @@ def test_short_pause_is_no_slow_download(server: Server, tmp_path: Path) -> None
 def test_small_file_may_come_slowly(server: Server, tmp_path: Path) -> None:
     """The pace is that of a span, in which a small file has ended."""
     assert save(server, fast_then(0, 0.05, 5), tmp_path / "part", Pace(10_000, 5.0)) == 5
+
+
+def failure(asked: str | None, answered: str | None) -> requests.RequestException:
+    """Return the failure of a request to `asked` that `answered` responded to."""
+    request = requests.Request("GET", asked) if asked else None
+    response = None
+    if answered:
+        response = requests.Response()
+        response.url = answered
+    return requests.RequestException(request=request, response=response)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "host"),
+    [
+        (None, None, "first.example"),
+        ("https://second.example/x", None, "second.example"),
+        ("https://second.example/x", "https://third.example/x", "third.example"),
+        ("https:///x", None, "the server"),
+        ("https://[bad/x", None, "the server"),
+    ],
+    ids=["no request", "no response", "redirected", "no host", "no address"],
+)
+def test_last_host_that_was_reached_is_named(asked: str | None, answered: str | None, host: str) -> None:
+    assert failing_host(failure(asked, answered), "https://first.example/x") == host

@@ -20,9 +20,9 @@ from tests.conftest import deep
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.paths import files_read
 from vidsum.outputs import artifacts as module
-from vidsum.outputs.alone import save_text
+from vidsum.outputs.alone import own_record, save_text, write_alone
 from vidsum.outputs.artifacts import Artifacts
-from vidsum.outputs.output_records import record_of
+from vidsum.outputs.output_records import hash_of, record_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("a.txt", "b.txt", "folder/1.txt", "folder/2.txt", "r.txt.vidsum.json", "s.txt.vidsum.json")
@@ -283,3 +283,32 @@ def test_a_device_is_written_into_and_has_no_record(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to("/dev/null")
     assert save_text("text", tmp_path / "a.txt", overwrite=False) == str(tmp_path / "a.txt")
     assert ([*tmp_path.iterdir()], Path("/dev/null").is_file()) == ([tmp_path / "a.txt"], False)
+
+
+RECORD_EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "another file": lambda record: {**record, "outputs": {**record["outputs"], "mine.txt": "0" * 64}},
+    "another hash": lambda record: {**record, "outputs": dict.fromkeys(record["outputs"], "0" * 64)},
+    "another fact": lambda record: {**record, "note": "checked"},
+    "no digest": lambda record: {name: part for name, part in record.items() if name != "digest"},
+}
+
+
+@pytest.mark.parametrize("edit", RECORD_EDITS)
+def test_edited_record_is_neither_believed_nor_replaced(tmp_path: Path, edit: str) -> None:
+    film = tmp_path / "film.mp4"
+    write_alone(own_record(film), lambda path: path.write_text("first"), overwrite=False)
+    record = record_of(film)
+    edited = json.dumps(RECORD_EDITS[edit](json.loads(record.read_text())))
+    record.write_text(edited)
+    with pytest.raises(OutputError):
+        write_alone(own_record(film), lambda path: path.write_text("second"), overwrite=False)
+    assert (film.read_text(), record.read_text()) == ("first", edited)
+
+
+def test_record_written_by_hand_costs_no_file(tmp_path: Path) -> None:
+    mine, film = tmp_path / "mine.txt", tmp_path / "film.mp4"
+    mine.write_text("mine")
+    listed = {"schema": "vidsum.outputs/1", "outputs": {"mine.txt": hash_of(mine)}}
+    record_of(film).write_text(json.dumps(listed))
+    write_alone(own_record(film), lambda path: path.write_text("film"), overwrite=True)
+    assert mine.read_text() == "mine"

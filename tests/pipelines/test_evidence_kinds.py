@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.evidence_kinds import KINDS, PlannedEvidence
+from vidsum.pipelines.evidence_kinds import PlannedEvidence
 from vidsum.pipelines.queries import parse_queries
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.settings import Evidence
@@ -23,9 +23,10 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
 
     flat = np.zeros(3, np.float32)
     searches = {"speech": search("speech", 1.9, 0.8, 0.7, 0.6), "text": search("text", 0.9, 0.6, 0.55, 0.3)}
-    for kind in searches:
-        answer = KINDS[kind]._replace(answer=lambda *given, kind=kind: searches[kind](*given))
-        monkeypatch.setitem(KINDS, kind, answer)
+    monkeypatch.setattr(
+        "vidsum.pipelines.evidence_kinds.search_kind",
+        lambda kind, made, wanted: searches[kind](made, wanted),
+    )
     monkeypatch.setattr("vidsum.pipelines.evidence_kinds.encode_queries", lambda *_: [])
     seen = QueryMoments("q", (Moment(7, 8, 1.6, present=0.3),), flat, 0.3)
     found = Grounding((seen,), np.arange(3.0), 1.0, 9.0, "similarity", "vse")

@@ -1,6 +1,7 @@
 """Windows of speech, their languages, and the transcript that they make, without Whisper."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -151,3 +152,24 @@ def test_segments_without_pauses_stay(paused: Segment) -> None:
 def test_segment_without_words_stays(paused: Segment) -> None:
     untimed = replace(paused, words=())
     assert [*split_at_pauses([untimed])] == [untimed]
+
+
+def test_segments_before_a_repeated_word_stay() -> None:
+    """A word that two windows share is joined; what the first window said before it is left alone."""
+
+    class PausedModel(StubModel):
+        def transcribe(self, samples: np.ndarray, **options: Any) -> Any:
+            (segment,), none = super().transcribe(samples, **options)
+            first, *others = segment.words
+            late = SimpleNamespace(
+                **{**vars(segment), "text": "".join(w.word for w in others), "words": others}
+            )
+            early = SimpleNamespace(
+                **{**vars(segment), "text": first.word, "words": [first], "end": first.end}
+            )
+            return iter([early, late]), none
+
+    model: Any = PausedModel()
+    second = Window((SpeechPiece(3.0, window_of([0.9]).pieces[0].samples),))
+    recognized = transcribe_windows(model, [window_of([0.9]), second], "de", translate=False)
+    assert " ".join(segment.text.strip() for segment in recognized.segments).count("word0") == 2

@@ -23,3 +23,14 @@ def test_chapters_count_from_the_first_picture_where_sound_is_earlier(tmp_path: 
     assert (first_s, first, second) == (0.0, "one", "two")
     on_screen = [frame for frame in decode_all(target) if frame.time <= second_s + 1e-6]
     assert numbers_by_pyav(target)[len(on_screen) - 1] == 50
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_each_chapter_ends_where_the_next_begins(tmp_path: Path, suffix: str) -> None:
+    made, target = make_video(tmp_path / "made.mkv", n_frames=100, sound=True), tmp_path / f"copy{suffix}"
+    film = tmp_path / "film.mp4"
+    write_segments(probe(made.path), [(0.0, 4.0)], film)
+    copy_with_chapters(probe(film), target, [(0.0, 1.5, "one"), (1.5, 4.0, "two")], "x")
+    (_, first_end_s, _), (second_start_s, second_end_s, _) = chapters_of(target)
+    assert first_end_s == second_start_s
+    assert second_end_s - second_start_s == pytest.approx(2.5, abs=1e-3)

@@ -202,7 +202,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         shift_times([(part.start_s, part.end_s, part.text) for part in passages], offset_s)
         for passages in (archive.list_passages(kind, number) for kind in kinds)
     )
-    placed = [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots]
+    placed = [(shot.id, *shift_times((shot.start_s, shot.end_s), offset_s)) for shot in shots]
     starts = [start_s for _, start_s, _ in placed]
     passages = make_passages(starts, source.duration_s + offset_s, said, written)
     return {

@@ -25,7 +25,7 @@ from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, filter_files, select_best, to_matches
 from vidsum.archive.migration import open_current
 from vidsum.archive.postgres import public_name
-from vidsum.archive.rows import list_files, list_passages, list_shots, read_rows
+from vidsum.archive.rows import StoredShot, list_files, list_passages, list_shots, read_rows
 from vidsum.archive.search import ArchiveSearch
 from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.space_versions import (
@@ -299,8 +299,8 @@ class Archive:
         with faults(self.path):
             return read_rows(self._connection, columns, source, values)
 
-    def list_shots(self, video: int, duration_s: float) -> list[tuple[Any, ...]]:
-        """Return (id, start_s, end_s) of the shots of a video, in order."""
+    def list_shots(self, video: int, duration_s: float) -> list[StoredShot]:
+        """Return the shots of a video without their records, in order."""
         with faults(self.path):
             return list_shots(self._connection, video, duration_s)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from typing import NamedTuple
 
 from vidsum.archive.rows import read_rows
 from vidsum.archive.store import Database, connect, faults
@@ -18,7 +19,12 @@ from vidsum.errors import VidsumError
 _LEASE_S, _RENEW_S = 15.0, 3.0
 _POLL_S = 0.2
 
-Claim = tuple[str, float]  # owner, and when the lease ends by the clock of the archive
+
+class Claim(NamedTuple):
+    """A claim on a file."""
+
+    owner: str
+    until_s: float  # when the lease ends, by the clock of the archive
 
 
 @contextmanager
@@ -29,7 +35,8 @@ def claim_file(connection: Database, key: bytes, owner: str | None = None) -> It
     """
     owner, is_done = owner or secrets.token_hex(16), Event()
     with connection.transaction():
-        is_ours = claims(connection, [key]).get(key, (owner,))[0] == owner
+        claim = claims(connection, [key]).get(key)
+        is_ours = claim is None or claim.owner == owner
         if is_ours:
             connection.execute(
                 "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
@@ -63,9 +70,9 @@ def claims(connection: Database, keys: Sequence[bytes]) -> dict[bytes, Claim]:
     """Return the claims on files that have not ended."""
     columns, now_s = ("claims.owner", "claims.until_s"), connection.clock()
     source = "FROM claims WHERE path = ?"
-    rows = {key: row for key in keys for row in read_rows(connection, columns, source, (key,))}
+    rows = {key: Claim(*row) for key in keys for row in read_rows(connection, columns, source, (key,))}
     # the clock of the owner's machine may be ahead, but not by much
-    return {key: (row[0], row[1]) for key, row in rows.items() if 0 <= row[1] - now_s <= 2 * _LEASE_S}
+    return {key: claim for key, claim in rows.items() if 0 <= claim.until_s - now_s <= 2 * _LEASE_S}
 
 
 def wait_for_claims(connection: Database, keys: Sequence[bytes]) -> set[bytes]:

@@ -62,9 +62,9 @@ def _stored_row(
     facts = (os.fsencode(Path(path).absolute()), status.st_size, status.st_mtime_ns)
     layout = clip_type(describe_space(space).dim, len(embed_class_names(space)))
     parts = [
-        (f"shots.id {shot}: clips", clips)
+        (f"shots.id {shot.id}: clips", shot.clips)
         for video, duration_s in read_rows(connection, ["videos.id", "videos.duration_s"], source, facts)
-        for shot, _, _, clips in list_shots(connection, video, duration_s, "clips")
+        for shot in list_shots(connection, video, duration_s, with_clips=True)
     ]
     rows = unpack_rows(read_records(layout, *parts))
     times = STEP_S * np.arange(len(rows))

@@ -92,9 +92,9 @@ def _compare_with_usual(
 ) -> None:
     """Store what is usual in a video, and the pieces of its shots without those of one clip."""
     names = embed_class_names(space)
-    shots = list_shots(connection, number, duration_s, "clips")
+    shots = list_shots(connection, number, duration_s, with_clips=True)
     layout, background = clip_type(describe_space(space).dim, len(names)), embed_background(space)
-    parts = [read_records(layout, (f"shots.id {shot}: clips", content)) for shot, _, _, content in shots]
+    parts = [read_records(layout, (f"shots.id {shot.id}: clips", shot.clips)) for shot in shots]
     shots_s = read_edges(number, edges, duration_s)
     clips = unpack_clips(np.concatenate(parts), names, duration_s, STEP_S, shots_s)
     usual = usual_of(clips, background)

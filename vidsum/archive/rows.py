@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vidsum.archive.schema import PASSAGES, REINDEX_HINT
@@ -141,10 +142,10 @@ def damaged(reason: str) -> DamagedArchiveError:
 def read_rows(
     connection: "Database", columns: Sequence[str], source: str, values: Sequence[object] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of `SELECT columns source`; a column is `TABLE.COLUMN`, or its `typeof`.
+    """Return the rows of `SELECT columns source`; a column is `TABLE.COLUMN`.
 
-    Errors name a row by its first column. Raises DamagedArchiveError: a value is none of its column's, or a
-    start is after its end.
+    A `typeof` of a column is checked and left out of the row. Errors name a row by its first column. Raises
+    DamagedArchiveError: a value is none of its column's, or a start is after its end.
     """
     rows = connection.execute(f"SELECT {', '.join(columns)} {source}", values)
     return [*_iter_checked(columns, rows)]
@@ -158,22 +159,20 @@ def stream_rows(
 
 
 def _iter_checked(columns: Sequence[str], rows: Any) -> Iterator[tuple[Any, ...]]:
-    checks = [*map(_values_of, columns)]
-    places = {column: place for place, column in enumerate(columns)}
-    spans = [
-        (place, places[end])
-        for column, place in places.items()
-        if column.endswith(".start_s") and (end := column.replace(".start_s", ".end_s")) in places
-    ]
+    checks = {column: _values_of(column) for column in columns}
+    returned = [not _TYPE.fullmatch(column) for column in columns]
+    starts = [column for column in columns if column.endswith(".start_s")]
+    spans = [(start, end) for start in starts if (end := start.replace(".start_s", ".end_s")) in checks]
     with closing(rows):  # SQLite keeps a file locked while a row is to come
         for row in rows:
-            for column, check, value in zip(columns, checks, row, strict=True):
-                if not check.include(value):
-                    raise damaged(f"{columns[0]} {quote(row[0])}: {column} is {quote(value)}")
-            for first, last in spans:
-                if row[first] > row[last]:
-                    raise damaged(f"{columns[0]} {quote(row[0])}: {columns[first]} is after its end")
-            yield row
+            values = dict(zip(columns, row, strict=True))
+            for column, value in values.items():
+                if not checks[column].include(value):
+                    raise damaged(f"{columns[0]} {quote(values[columns[0]])}: {column} is {quote(value)}")
+            for start, end in spans:
+                if values[start] > values[end]:
+                    raise damaged(f"{columns[0]} {quote(values[columns[0]])}: {start} is after its end")
+            yield tuple(compress(row, returned))
 
 
 def _values_of(column: str) -> Values:
@@ -223,7 +222,7 @@ def list_files(connection: "Database") -> tuple[list[StoredFile], dict[int, Stor
     names = [f"videos.{name}" for name in StoredVideo._fields]
     types = [f"typeof(videos.{name})" for name in _RECORDS]
     rows = read_rows(connection, [*names, *types], "FROM videos ORDER BY id")
-    videos = {row[0]: StoredVideo(*row[: len(names)]) for row in rows}
+    videos = {video.id: video for video in (StoredVideo(*row) for row in rows)}
     names = ["spaces.id", "spaces.name", "spaces.made_from"]
     spaces = {number for number, *_ in read_rows(connection, names, "FROM spaces ORDER BY id")}
     for video in videos.values():
@@ -243,15 +242,27 @@ def list_files(connection: "Database") -> tuple[list[StoredFile], dict[int, Stor
     return files, videos
 
 
-def list_shots(connection: "Database", video: int, duration_s: float, *columns: str) -> list[tuple[Any, ...]]:
-    """Return (id, start_s, end_s, *columns) of the shots of a video, in order."""
-    names = [f"shots.{name}" for name in ("id", "start_s", "end_s", *columns)]
-    types = [f"typeof(shots.{name})" for name in ("clips", "jpeg") if name not in columns]
-    rows = read_rows(connection, [*names, *types], "FROM shots WHERE video = ? ORDER BY id", (video,))
-    for number, _, end_s, *_ in rows:
-        if end_s > duration_s + TOLERANCE_S:
-            raise damaged(f"shots.id {number}: shots.end_s is after the end of its video")
-    return [row[: len(names)] for row in rows]
+class StoredShot(NamedTuple):
+    """A row of `shots`, without its picture."""
+
+    id: int
+    start_s: float
+    end_s: float
+    clips: bytes = b""  # their records, if they were asked for
+
+
+def list_shots(
+    connection: "Database", video: int, duration_s: float, *, with_clips: bool = False
+) -> list[StoredShot]:
+    """Return the shots of a video, in order."""
+    clips = "shots.clips" if with_clips else "typeof(shots.clips)"
+    columns = ["shots.id", "shots.start_s", "shots.end_s", clips, "typeof(shots.jpeg)"]
+    rows = read_rows(connection, columns, "FROM shots WHERE video = ? ORDER BY id", (video,))
+    shots = [StoredShot(*row) for row in rows]
+    for shot in shots:
+        if shot.end_s > duration_s + TOLERANCE_S:
+            raise damaged(f"shots.id {shot.id}: shots.end_s is after the end of its video")
+    return shots
 
 
 def list_passages(connection: "Database", kind: ArchiveEvidence, video: int) -> list[Passage]:

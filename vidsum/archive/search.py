@@ -208,7 +208,7 @@ class ArchiveSearch:
         names = ("id", "video", "start_s", "end_s", "clips")
         columns = (*(f"shots.{name}" for name in names), "typeof(shots.jpeg)")
         rows = read_rows(self.connection, columns, f"FROM shots WHERE id IN ({numbers})")
-        contents = {(row[1], row[0]): row[4] for row in rows}
+        contents = {(video, shot): clips for shot, video, _, _, clips in rows}
         if missing := [pair for pair in shots if pair not in contents]:
             raise damaged("videos.id {}: its shot {} is not there".format(*missing[0]))
         return {shot: contents[video, shot] for video, shot in shots}
@@ -225,9 +225,10 @@ class ArchiveSearch:
             self.connection, columns, "FROM videos WHERE id = ?", (video,)
         )
         shots_s = read_edges(video, edges, duration_s)
-        shots = list_shots(self.connection, video, duration_s, "clips")
-        records = read_records(self._clip_type, *((f"shots.id {row[0]}: clips", row[3]) for row in shots))
-        if [row[0] for row in shots] != [*range(first, first + n_shots)]:
+        shots = list_shots(self.connection, video, duration_s, with_clips=True)
+        parts = ((f"shots.id {shot.id}: clips", shot.clips) for shot in shots)
+        records = read_records(self._clip_type, *parts)
+        if [shot.id for shot in shots] != [*range(first, first + n_shots)]:
             raise damaged(f"videos.id {video}: its shots do not follow each other")
         if len(records) != len(grid(duration_s, STEP_S)):
             raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")

@@ -77,7 +77,7 @@ def main_outputs(
         for item in files
     }
     for target in targets.values():
-        require_suffix(target, suffixes)
+        _require_output(target, suffixes)
     return targets
 
 
@@ -104,6 +104,13 @@ def with_files(
             item = replace(item, artifacts=artifacts, exports=tuple(exports))
         planned.append(item)
     return planned if common.to_stdout else check_files(planned, common)
+
+
+def _require_output(path: Path, suffixes: Sequence[str]) -> None:
+    """Raise a UsageError where an output is a folder, or has none of the suffixes."""
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder", hint=Mention("output_dir", str(path)))
+    require_suffix(path, suffixes)
 
 
 def check_files(inputs: Sequence[BatchInput], common: CommonOptions) -> list[BatchInput]:
@@ -189,7 +196,7 @@ def plan_moment_files(
         check_outputs("the table", [table], files_of_run(inputs, common))
         common = replace(common, output="-")
     elif common.is_file:
-        require_suffix(Path(str(common.output)), (".json", ".csv"))
+        _require_output(Path(str(common.output)), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
         options = listed(map(Mention, [*more, *(["clips"] if has_clips else [])]), " or ")
         raise UsageError("-o - writes JSON only", hint=("-o FILE.json, with ", *options))

@@ -161,6 +161,7 @@ class Audible:
 
     runs: Records  # of `RUN`, by class and time
     duration_s: float
+    scores: FloatArray | None = None  # [T, N_CLASSES] that the runs are of; an archive has none
 
     @classmethod
     def of(cls, made: SoundScores) -> Self:
@@ -172,7 +173,7 @@ class Audible:
         runs = np.zeros(len(classes), RUN)
         runs["class"], runs["first"], runs["after"] = classes, starts, np.nonzero(edges == -1)[1]
         runs["score"] = [scores[run["first"] : run["after"], run["class"]].max() for run in runs]
-        return cls(runs, made.duration_s)
+        return cls(runs, made.duration_s, scores)
 
     def search(self, query: TextQuery, most: int) -> list[Found]:
         """Return the moments of the classes that a query means, with the name of the loudest in each."""
@@ -186,6 +187,11 @@ class Audible:
             loudest = runs[is_in][runs[is_in]["score"].argmax()]
             listed.append(Found(moment, read_names()[loudest["class"]][0]))
         return listed
+
+    def curve(self, query: TextQuery) -> FloatArray:
+        """Return [T] the score of the loudest class that a query means, per window."""
+        assert self.scores is not None
+        return np.asarray(self.scores[:, match_classes(query)].max(axis=1, initial=0.0))
 
     def pack(self) -> Packed:
         return Packed(self.runs.tobytes())

@@ -52,9 +52,15 @@ def local_path(name: str) -> str:
     return f"{path}#{url.fragment}" if url.fragment else path
 
 
+_YES, _NO = ("1", "true", "t", "yes", "y", "on"), ("", "0", "false", "f", "no", "n", "off")
+
+
 def is_offline() -> bool:
-    """Return whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
-    return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
+    """Return whether VIDSUM_OFFLINE forbids fetching. Raises UsageError: it is neither yes nor no."""
+    text = os.environ.get("VIDSUM_OFFLINE", "")
+    if text.lower() not in (*_YES, *_NO):
+        raise UsageError(f"VIDSUM_OFFLINE is {text!r}", hint="give 1 to forbid downloads, 0 to allow them")
+    return text.lower() in _YES
 
 
 def is_loopback(host: str) -> bool:

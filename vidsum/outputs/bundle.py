@@ -46,7 +46,7 @@ def write_report(
         require_type(result, PageResult)
     named = [(f"result {number}", result) for number, result in enumerate(several, 1)]
     target = Path(path)
-    require_suffix(target, (".html", ".zip"), any_case=True)
+    require_suffix(target, (".html", ".zip"), "path", any_case=True)
 
     def write(named: Sequence[tuple[str, PageResult]], part: Path) -> tuple[str, ...]:
         if target.suffix.lower() == ".zip":

@@ -102,10 +102,12 @@ def folders_below(sources: Mapping[str, Url | None], named: Iterable[str]) -> di
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
 
 
-def require_suffix(path: Path, suffixes: Sequence[str], *, any_case: bool = False) -> None:
-    """Raise a UsageError unless a file has one of the suffixes, in capitals too if `any_case`."""
+def require_suffix(
+    path: Path, suffixes: Sequence[str], option: str = "output", *, any_case: bool = False
+) -> None:
+    """Raise a UsageError unless the file of an option has one of the suffixes, in capitals if `any_case`."""
     if (path.suffix.lower() if any_case else path.suffix) not in suffixes:
-        hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
+        hint = Mention(option, str(path.with_suffix(suffixes[0]))) if path.name else None
         endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
         raise UsageError(f"{path}: output must end in {endings}", hint=hint)
 

@@ -1,7 +1,8 @@
 """Records of the files that vidsum wrote: `outputs`, their SHA-256 by their path relative to the record.
 
 The record of a result is its JSON document. A file without one has a record of its own, `NAME.vidsum.json`.
-While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones.
+While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones. A record
+that was written or edited by hand has a wrong digest, and lists nothing.
 """
 
 import hashlib
@@ -48,9 +49,9 @@ def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
         document = read_record(record)
     else:
         document = _read_object(record)
-        if document.get("schema") != _SCHEMA or not _outputs_of(document):
+        if not _is_sealed(document) or not _outputs_of(document):
             raise InputError("was not written by vidsum, or edited since")
-    left_out = ("outputs",) if is_result(record) else ("outputs", "schema")
+    left_out = ("outputs",) if is_result(record) else ("outputs", "schema", "digest")
     facts = {name: part for name, part in document.items() if name not in left_out}
     return facts, _outputs_of(document)
 
@@ -63,7 +64,18 @@ def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str
 
         write_document({**document, **listed}, record)
     else:
-        write_text(record, json.dumps({"schema": _SCHEMA, **document, **listed}, indent=1) + "\n")
+        from vidsum.io.provenance import digest_of
+
+        facts = {"schema": _SCHEMA, **document, **listed}
+        write_text(record, json.dumps({**facts, "digest": digest_of(facts)}, indent=1) + "\n")
+
+
+def _is_sealed(document: Mapping[str, Any]) -> bool:
+    """Return whether a record of files without a JSON document is as vidsum wrote it."""
+    from vidsum.io.provenance import digest_of
+
+    facts = {name: part for name, part in document.items() if name != "digest"}
+    return facts.get("schema") == _SCHEMA and document.get("digest") == digest_of(facts)
 
 
 def listed_beside(record: Path) -> Hashes:
@@ -81,7 +93,8 @@ def listed_beside(record: Path) -> Hashes:
 @lru_cache(maxsize=100_000)
 def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
     with suppress(InputError):
-        return _outputs_of(_read_object(path))
+        document = _read_object(path)
+        return _outputs_of(document) if is_result(path) or _is_sealed(document) else {}
     return {}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import Mention, UsageError
-from vidsum.evidence.audible import Audible, SoundScores, describe_unknown, match_classes
+from vidsum.evidence.audible import Audible, describe_unknown
 from vidsum.evidence.fusion import fuse
 from vidsum.evidence.protocol import ENCODER, TextEvidence, TextQuery, encode_queries
 from vidsum.evidence.spoken import Spoken
@@ -27,7 +27,6 @@ from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence as Kind
 from vidsum.results.settings import list_evidence
-from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 
@@ -52,40 +51,37 @@ class Search(NamedTuple):
     times: TimeArray
     retrieval: Retrieval
 
-    def moments(self, evidence: TextEvidence, query: TextQuery) -> tuple[Moment, ...]:
-        return tuple(moment for moment, _ in evidence.search(query, self.retrieval.most_moments))
 
+def search_kind(kind: Kind, made: Any, search: Search) -> list[QueryMoments]:
+    """Return the answers by one kind of evidence alone, with a curve at the times of the search.
 
-def search_speech(transcript: Transcript, search: Search) -> list[QueryMoments]:
-    """Return the answers by speech alone, with a curve at the times of the search."""
-    spoken, answers = Spoken.of(transcript), list[QueryMoments]()
+    A match probability is that of the best moment, 0 without any; below the least wanted one, none is listed.
+    """
+    details, answers = KINDS[kind], list[QueryMoments]()
+    evidence = details.evidence.of(made)
     for query in search.queries:
-        curve = spoken.curve(query, search.times, STEP_S)
-        answers.append(QueryMoments(query.text, search.moments(spoken, query), curve, said=curve))
+        moments = tuple(moment for moment, _ in evidence.search(query, search.retrieval.most_moments))
+        curve = details.curve(evidence, query, moments, search.times)
+        present = None
+        if details.has_probability:
+            present = max((moment.present or 0.0 for moment in moments), default=0.0)
+            moments = moments if present >= search.retrieval.min_present else ()
+        said = curve if kind == "speech" else None
+        answers.append(QueryMoments(query.text, moments, curve, present, said))
     return answers
 
 
-def search_text(text: ScreenText, search: Search) -> list[QueryMoments]:
-    """Return the answers by text alone; `present` is that of the best moment, 0 without any."""
-    written, answers = Written.of(text), list[QueryMoments]()
-    for query in search.queries:
-        moments = search.moments(written, query)
-        present = max((moment.present or 0.0 for moment in moments), default=0.0)
-        listed = moments if present >= search.retrieval.min_present else ()
-        answers.append(QueryMoments(query.text, listed, _curve(moments, search.times), present))
-    return answers
+def _curve_of_speech(spoken: Any, query: TextQuery, _: Sequence[Moment], times: TimeArray) -> FloatArray:
+    return Spoken.curve(spoken, query, times, STEP_S)
 
 
-def search_sounds(sounds: SoundScores, search: Search) -> list[QueryMoments]:
-    """Return the answers by sounds alone, with a curve per window of sound."""
-    audible, answers = Audible.of(sounds), list[QueryMoments]()
-    for query in search.queries:
-        curve = sounds.scores[:, match_classes(query)].max(axis=1, initial=0.0)
-        answers.append(QueryMoments(query.text, search.moments(audible, query), curve))
-    return answers
+def _curve_of_sound(audible: Any, query: TextQuery, _: Sequence[Moment], times: TimeArray) -> FloatArray:
+    return Audible.curve(audible, query)
 
 
-def _curve(moments: Sequence[Moment], times: TimeArray) -> FloatArray:
+def curve_of_moments(
+    evidence: Any, query: TextQuery, moments: Sequence[Moment], times: TimeArray
+) -> FloatArray:
     """Return [T] the probability of the best moment in each clip; 0 outside."""
     curve = np.zeros(len(times), np.float32)
     for moment in moments:
@@ -99,9 +95,11 @@ class EvidenceKind(NamedTuple):
 
     plan: Callable[..., Plan[Any] | None]  # of an `Input`; with `only_cached` None for what is not there
     evidence: type[TextEvidence]
-    answer: Callable[[Any, Search], list[QueryMoments]]  # for what the plan makes
+    curve: Callable[[Any, TextQuery, Sequence[Moment], TimeArray], FloatArray]
+    """Makes [T] the curve of a query by the evidence, its moments, and the times of clips."""
     part: str  # of the provenance
     is_of_sound: bool
+    has_probability: bool  # whether a whole video gets a match probability
     describe: Callable[[str, Any], Iterable[str]]  # warnings of a path, and of what the plan makes
 
 
@@ -109,20 +107,28 @@ KINDS: Mapping[Kind, EvidenceKind] = {
     "speech": EvidenceKind(
         plan_english,
         Spoken,
-        search_speech,
+        _curve_of_speech,
         "speech",
         is_of_sound=True,
+        has_probability=False,
         describe=lambda path, made: (f"{path}: {note}" for note in describe_doubtful(made)),
     ),
     "text": EvidenceKind(
-        _plan_text, Written, search_text, "screen_text", is_of_sound=False, describe=lambda *_: ()
+        _plan_text,
+        Written,
+        curve_of_moments,
+        "screen_text",
+        is_of_sound=False,
+        has_probability=True,
+        describe=lambda *_: (),
     ),
     "sound": EvidenceKind(
         plan_sounds,
         Audible,
-        search_sounds,
+        _curve_of_sound,
         "sounds",
         is_of_sound=True,
+        has_probability=False,
         describe=lambda _, made: made.warnings,
     ),
 }
@@ -159,7 +165,7 @@ class PlannedEvidence:
             return grounding
         encoded = encode_queries(queries.texts, retrieval.language) if others else []
         search = Search(encoded, grounding.timestamps, retrieval)
-        matches = [KINDS[kind].answer(made, search) for kind, made in others.items()]
+        matches = [search_kind(kind, made, search) for kind, made in others.items()]
         if self.has_pictures:
             min_ratio = MIN_SCORE_RATIO if retrieval.top_k is None else 0.0
             rows = zip(grounding.queries, *matches, strict=True)

@@ -75,12 +75,14 @@ def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name not in ("digest", "outputs")}
 
 
-def _is_sealed(path: Path) -> bool:
+def _read_sealed(path: Path) -> dict[str, Any] | None:
+    """Return the document in a file, or None if vidsum did not write it or it was edited since."""
     try:
         document = json.loads(path.read_bytes())
     except ValueError:
-        return False
-    return isinstance(document, dict) and document.get("digest") == digest_of(unsealed(document))
+        return None
+    is_sealed = isinstance(document, dict) and document.get("digest") == digest_of(unsealed(document))
+    return document if is_sealed else None
 
 
 def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
@@ -231,10 +233,13 @@ def write_json(result: Result, path: str | os.PathLike[str], *, overwrite: bool 
     require_type(result, Result)
     check_name(Path(path))
     require_not_read(Path(path), reads_of_results(result))
-    if not overwrite and Path(path).is_file() and not _is_sealed(Path(path)):
+    earlier = _read_sealed(Path(path)) if Path(path).is_file() else None
+    if not overwrite and Path(path).is_file() and earlier is None:
         fault = f"{os.fspath(path)}: already exists, and vidsum did not write it, or it was edited"
         raise OutputError(fault, hint="overwrite=True replaces it")
-    write_document(result.to_dict(), path)
+    # the files that the earlier document lists stay vidsum's own
+    listed = {"outputs": earlier["outputs"]} if earlier and "outputs" in earlier else {}
+    write_document({**result.to_dict(), **listed}, path)
 
 
 def reads_of_results(*results: Any) -> Reads:

@@ -10,7 +10,7 @@ from typing import Any
 import av
 from av.container import InputContainer, OutputContainer
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.io.atomic import atomic_write
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
@@ -70,7 +70,7 @@ def copy_with_chapters(
             # a container that cannot do without a time stamp does "not permit" it
             if isinstance(error, OSError) and error.errno != errno.EPERM:
                 raise
-            hint = None if suffix == ".mkv" else "-o FILE.mkv"
+            hint = None if suffix == ".mkv" else Mention("output", "FILE.mkv")
             raise InputError(f"{info.path}: its streams cannot be copied into {suffix}", hint) from error
 
 

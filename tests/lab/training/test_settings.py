@@ -201,3 +201,13 @@ def test_value_that_makes_no_sense_is_refused(kind: type[Any], wrong: dict[str, 
     (name, value), *_ = reversed(wrong.items())
     with pytest.raises(UsageError, match=next(iter(value)) if isinstance(value, dict) else name):
         build(kind, wrong)
+
+
+@pytest.mark.parametrize(("epochs", "share"), [(0, 1.0), (75, 0.5 + 0.5**1.5), (150, 0.5), (300, 0.0)])
+def test_annealed_learning_rate_falls_along_a_cosine(epochs: float, share: float) -> None:
+    assert FullTransNetSettings(anneal=True).lr_share(epochs) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("epochs", [0, 150, 300])
+def test_learning_rate_stays_without_annealing(epochs: float) -> None:
+    assert FullTransNetSettings(anneal=False).lr_share(epochs) == 1.0
