@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.archive.made import film, use_archive
-from tests.conftest import deep
 from vidsum.archive.archive import Archive
 from vidsum.features.settings import Extraction
 from vidsum.io import locks
@@ -112,7 +111,8 @@ def test_the_mark_of_a_live_process_is_heeded(
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc on Linux")
-@pytest.mark.parametrize("number", ["ENOLCK", deep("ENOSYS"), deep("EOPNOTSUPP")])
+@pytest.mark.deep
+@pytest.mark.parametrize("number", ["ENOLCK", "ENOSYS", "EOPNOTSUPP"])
 def test_commands_where_the_system_refuses_locks(tmp_path: Path, number: str) -> None:
     (tmp_path / "refuse.c").write_text(REFUSE_LOCKS)
     library = tmp_path / "refuse.so"

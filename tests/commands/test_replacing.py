@@ -12,6 +12,7 @@ import pytest
 
 from tests.commands.conftest import copies, csv_rows, files_here
 from tests.commands.killed import kill
+from tests.conftest import deep
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
@@ -185,7 +186,7 @@ def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -
     assert {name.split("_")[0] for name in before - names_here()} == {"film"}
 
 
-@pytest.mark.parametrize("n_moved", [0, 1, 2])
+@pytest.mark.parametrize("n_moved", [deep(0), 1, deep(2)])
 def test_files_of_other_results_after_kill(
     run: Run, film: Path, ask: Callable[..., Any], n_moved: int
 ) -> None:
@@ -469,7 +470,12 @@ def test_clips_with_added_queries(ask: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("n_moved", "before", "after"),
-    [(0, [], []), (1, [], LONGER), (0, ["--budget", "20%"], LONGER), (1, ["--budget", "20%"], [])],
+    [
+        deep(0, [], []),
+        (1, [], LONGER),
+        deep(0, ["--budget", "20%"], LONGER),
+        (1, ["--budget", "20%"], []),
+    ],
 )
 def test_files_after_kill(run: Run, film: Path, n_moved: int, before: list[str], after: list[str]) -> None:
     ask = ("summarize", film, "--storyboard", "--plot")
