@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import deep
 from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import PackageError
