@@ -98,8 +98,8 @@ def search(
         document = {**facts, "moments": rows}
         for archive in archives:
             about = f"{archive.name}: " if len(archives) > 1 else ""
-            own = [match for match in matches if match.archive == archive.name]
-            messages += _list_warnings(archive, text, filters, own, about)
+            held = [match for match in matches if match.archive == archive.name]
+            messages += _list_warnings(archive, text, filters, held, about)
             lines += [f"{about}{missing}"] if (missing := describe_missing(archive, filters)) else []
         spaces = [archive.space for archive in archives]
         texts = _texts(archives, matches, text, filters, extra, messages, problems)

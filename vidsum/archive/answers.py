@@ -225,16 +225,18 @@ def render_page(archives: Sequence[Archive], title: str, matches: Sequence[Match
     for place, archive in enumerate(archives):
 
         def page_id(number: int, place: int = place) -> int:
-            """Return an id on the page, where each archive has its own, of a video or shot."""
+            """Return an id on the page, which two archives do not share, of a video or shot."""
             return number * len(archives) + place
 
-        own = [moment for moment in _describe_moments(archive, matches) if moment["archive"] == archive.name]
-        for number in {moment["id"] for moment in own}:
-            about, pictures = _describe_for_page(archive, number, own, target)
+        held = [moment for moment in _describe_moments(archive, matches) if moment["archive"] == archive.name]
+        for number in {moment["id"] for moment in held}:
+            about, pictures = _describe_for_page(archive, number, held, target)
             thumbs |= {page_id(shot): picture for shot, picture in pictures.items()}
             shots = [shot | {"id": page_id(shot["id"])} for shot in about["shots"]]
             videos[page_id(number)] = about | {"id": page_id(number), "shots": shots}
-        moments += [moment | {"id": page_id(moment["id"]), "shot": page_id(moment["shot"])} for moment in own]
+        moments += [
+            moment | {"id": page_id(moment["id"]), "shot": page_id(moment["shot"])} for moment in held
+        ]
     moments.sort(key=lambda moment: int(moment["rank"]))
     facts = {"version": __version__, "unlikely": UNLIKELY, "sure": YES_FROM, "title": title, "warnings": []}
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs})

@@ -1,5 +1,7 @@
 """Search several archives side by side: their moments in one list, by the probability that they match."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -33,14 +35,14 @@ def search_archives(
     Raises the errors of `Archive.search`. UsageError: there is no archive, or the archives of a search with
     `like` have several spaces, whose similarities cannot be compared.
     """
-    found = from_keywords(search_archives, SearchOptions, {"top_k": top_k, **options})
+    settings = from_keywords(search_archives, SearchOptions, {"top_k": top_k, **options})
     with ExitStack() as stack:
         opened = [stack.enter_context(Archive(path, create=False)) for path in dict.fromkeys(archives)]
-        return find_in_all(opened, text, found)
+        return find_in_all(opened, text, settings)
 
 
 def find_in_all(archives: Sequence[Archive], text: str | None, options: SearchOptions) -> list[Match]:
-    """Search open archives, each in a thread of its own; see `search_archives`."""
+    """Search open archives, a thread for each; see `search_archives`."""
     if not archives:
         raise UsageError("no archives to search in")
     if options.like and len({archive.space for archive in archives}) > 1:
@@ -57,5 +59,5 @@ def merge(parts: Sequence[Sequence[Match]], options: SearchOptions) -> list[Matc
     owners = dict[str, str]()
     for match in (match for part in parts for match in part):
         owners.setdefault(match.video, match.archive)
-    own = [match for part in parts for match in part if owners[match.video] == match.archive]
-    return select_best(own, options)
+    merged = [match for part in parts for match in part if owners[match.video] == match.archive]
+    return select_best(merged, options)
