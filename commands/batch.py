@@ -17,12 +17,11 @@ from vidsum.batch.inputs import BatchInput
 from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Work, run_inputs
 from vidsum.batch.settings import EXPORTING, PRINTING, READING, WRITING, CommonOptions
-from vidsum.batch.states import Columns, count_states, require_table, row_of, write_table
+from vidsum.batch.states import Columns, count_states, row_of, write_table
 from vidsum.batch.targets import check_table
 from vidsum.commands.options import Only
 from vidsum.commands.result import print_table, render, run_alone
 from vidsum.errors import redact
-from vidsum.io.atomic import check_target
 from vidsum.io.progress import Display
 
 Sources = Annotated[
@@ -125,15 +124,12 @@ def _write_at_end(
 ) -> Iterator[None]:
     """Write `--table` when the batch ends or is interrupted.
 
-    Raises UsageError: it is an input or another output. OutputError: it cannot be written, or the file is
-    foreign; checked before any work, and again at the end.
+    Raises errors of `check_table`, before any work, and of `write_table` at the end.
     """
     if not common.table:
         yield
         return
     check_table(inputs, common)
-    check_target(common.table)
-    require_table(common.table, overwrite=common.overwrite)
     try:
         yield
     finally:

@@ -241,10 +241,10 @@ def _evaluate_one(
     item: BatchInput,
     progress: Progress | None,
 ) -> Reply:
+    from vidsum.io.provenance import seal
     from vidsum.lab.evaluate import evaluate
     from vidsum.lab.evaluation.evaluation_report import Report, document, table
     from vidsum.lab.finished_summaries import provenance
-    from vidsum.results.result import seal
 
     made_from = provenance(request)
 

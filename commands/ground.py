@@ -168,7 +168,7 @@ def ground_one(
     from vidsum.results.moments import Grounding
 
     plan, stem = plan_moments(item.path, queries, retrieval, extraction), clip_stem("moments", item, common)
-    is_added = common.output is None
+    is_added = not common.to_stdout
     if is_added and item.artifacts:
         document, _ = item.artifacts.read()
         if earlier := find_outdated(document, plan.provenance, with_saliency=extra.saliency):

@@ -199,6 +199,7 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *
     """
     from vidsum.commands.app import INTERRUPTED, find_command, run
     from vidsum.lab.reproduction import folder_name
+    from vidsum.outputs.alone import save_text
 
     for name, path in place.items():
         words = [word.replace(name, path) for word in words]
@@ -206,7 +207,7 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *
     if values:
         config = out / "options" / f"{folder_name([verb, *words, *map(str, values.items())])}.yaml"
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(json.dumps({verb: {words[0]: values}}, indent=1) + "\n", encoding="utf-8")
+        save_text(json.dumps({verb: {words[0]: values}}, indent=1) + "\n", config, overwrite=False)
         words = [*words, "--config", str(config)]
     more = ("--quiet",) if quiet else ()
     with redirect_stdout(sys.stderr):

@@ -109,7 +109,7 @@ def ridge(
     from vidsum.lab.training.train_ridge import fit_split
 
     def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None) -> Reply:
-        checkpoint, fitted = fit_split(prepared, number, progress)
+        checkpoint, fitted = fit_split(prepared, number, progress, overwrite=run.overwrite)
         split, folder = prepared.splits[number].name, str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
         facts = {

@@ -47,7 +47,7 @@ def made(film: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
     for name, result in results(film, with_saliency=True):
         kind = name.rpartition("_")[2]
         if kind in ("summary.json", "shots.json"):
-            result.save(folder / kind)
+            vidsum.write_json(result, folder / kind)
             matches[kind] = vidsum.load(folder / kind)
     features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
     matches["moments"] = vidsum.ground(features, ["a", "b"], 2, encode_text=lambda texts: np.eye(3)[:2])
@@ -157,7 +157,7 @@ def test_nul_in_an_input_path_is_refused(name: str, tmp_path: Path) -> None:
 
 
 WRITES_TO: dict[str, Callable[[dict[str, Any], str], Any]] = {
-    "save": lambda made, path: made["summary.json"].save(f"{path}.json"),
+    "write_json": lambda made, path: vidsum.write_json(made["summary.json"], f"{path}.json"),
     "write_video": lambda made, path: vidsum.write_video(made["summary.json"], f"{path}.mp4"),
     "write_timeline": lambda made, path: vidsum.write_timeline(made["summary.json"], f"{path}.csv"),
     "write_storyboard": lambda made, path: vidsum.write_storyboard(
@@ -294,7 +294,7 @@ WRITES: dict[str, Callable[..., Any]] = {
     "plot.svg": lambda made, path, **options: vidsum.write_plot(made["summary"], path, **options),
     "list.edl": lambda made, path, **options: vidsum.write_timeline(made["summary"], path, **options),
     "page.html": lambda made, path, **options: vidsum.write_report(made["summary"], path, **options),
-    "a.json": lambda made, path, **options: made["summary"].save(path, **options),
+    "a.json": lambda made, path, **options: vidsum.write_json(made["summary"], path, **options),
     "a.npz": lambda made, path, **options: vidsum.write_features(made["features"], path, **options),
     "board.png": lambda made, path, **options: vidsum.write_storyboard(
         made["summary"], path, path.with_name("pictures"), **options
@@ -366,17 +366,17 @@ def test_clip_of_others_is_replaced_with_overwrite(
 
 
 def test_json_of_another_result_is_replaced(made: dict[str, Any], tmp_path: Path) -> None:
-    made["moments"].save(tmp_path / "a.json")
-    made["highlights"].save(tmp_path / "a.json")
+    vidsum.write_json(made["moments"], tmp_path / "a.json")
+    vidsum.write_json(made["highlights"], tmp_path / "a.json")
     assert vidsum.load(tmp_path / "a.json").to_dict() == made["highlights"].to_dict()
 
 
 def test_edited_json_is_not_replaced(made: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    made["highlights"].save(path)
+    vidsum.write_json(made["highlights"], path)
     path.write_text(path.read_text().replace("highlights", "hightlights"))
     with pytest.raises(OutputError, match="edited"):
-        made["highlights"].save(path)
+        vidsum.write_json(made["highlights"], path)
 
 
 def test_unload_frees_networks() -> None:
@@ -513,7 +513,7 @@ def test_summary_of_own_features_and_scores_is_written(own_summary: Summary, tmp
 
 
 def test_summary_of_own_features_and_scores_is_read_back(own_summary: Summary, tmp_path: Path) -> None:
-    own_summary.save(tmp_path / "own.json")
+    vidsum.write_json(own_summary, tmp_path / "own.json")
     assert vidsum.load(tmp_path / "own.json").to_dict() == own_summary.to_dict()
 
 

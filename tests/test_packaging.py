@@ -20,8 +20,8 @@ from tests.conftest import real_weights
 from tests.kills import kill_often
 from tests.media import make_colour_film
 from vidsum.checkpoints import registry
-from vidsum.io import cache
 from vidsum.io.packages import TELEMETRY_VARIABLES
+from vidsum.io.paths import home
 
 ROOT = Path(__file__).parents[1]
 
@@ -159,7 +159,7 @@ def test_commands_leave_no_trace(tmp_path: Path) -> None:
         real_weights(name)
     for name in ("work", "user", "home"):
         (tmp_path / name).mkdir()
-    (tmp_path / "home/weights").symlink_to(cache.home() / "weights")
+    (tmp_path / "home/weights").symlink_to(home() / "weights")
     make_colour_film(tmp_path / "work/film.mp4", sound=True)
     environment = {
         name: value

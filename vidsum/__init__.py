@@ -16,10 +16,13 @@ from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive as Archive
+    from vidsum.archive.several import search_archives as search_archives
     from vidsum.device import unload as unload
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
+    from vidsum.outputs.alone import write_features as write_features
+    from vidsum.outputs.alone import write_json as write_json
     from vidsum.outputs.audio_description import write_audio_description as write_audio_description
     from vidsum.outputs.bundle import write_report as write_report
     from vidsum.outputs.clips import write_clips as write_clips
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
-    from vidsum.results.feature_files import write_features as write_features
     from vidsum.results.features import Features as Features
     from vidsum.results.load import load as load
     from vidsum.results.moments import Grounding as Grounding
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from vidsum.results.moments import Moment as Moment
     from vidsum.results.moments import QueryMoments as QueryMoments
     from vidsum.results.result import Result as Result
-    from vidsum.results.result import write_json as write_json
     from vidsum.results.screen_text import ScreenLine as ScreenLine
     from vidsum.results.screen_text import ScreenText as ScreenText
     from vidsum.results.shots import Chapter as Chapter
@@ -72,12 +73,14 @@ turn_off_telemetry()
 _NAMES = {
     "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
+    "archive.several": "search_archives",
     "errors": "VidsumError",
     "features.extractor": "CustomExtractor register_extractor",
     "device": "unload",
     "pipelines.chapters": "find_chapters",
     "pipelines.describe": "describe",
     "pipelines.download": "download",
+    "outputs.alone": "write_features write_json",
     "outputs.clips": "write_clips",
     "outputs.mp4": "write_video",
     "outputs.picture_files": "write_plot write_storyboard",
@@ -93,11 +96,11 @@ _NAMES = {
     "outputs.timelines": "write_timeline",
     "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",
-    "results.feature_files": "read_features write_features",
+    "results.feature_files": "read_features",
     "results.features": "Features",
     "results.load": "load",
     "results.moments": "Grounding Highlights Moment QueryMoments",
-    "results.result": "write_json Result",
+    "results.result": "Result",
     "results.screen_text": "ScreenLine ScreenText",
     "results.shots": "Chapter Chapters Shots",
     "results.summary": "Removal Summary Trim",

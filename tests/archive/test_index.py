@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import vidsum
 from tests.archive.made import count, film, make_with, spoken, written
 from tests.media import Track, make_tracks
 from vidsum.archive import index
@@ -348,7 +349,7 @@ def describe(video: Path, *texts: str, of: Path | None = None, by: str = "tags")
     source = index.identify_file(of or video)
     made_from = {"vidsum": "0", "extractor": "x", "descriptions": writer, "video": source}
     path = video.with_name(f"{video.stem}_descriptions.json")
-    Descriptions(tuple(parts), by, 10.0, provenance=made_from).save(path)
+    vidsum.write_json(Descriptions(tuple(parts), by, 10.0, provenance=made_from), path)
     return path
 
 

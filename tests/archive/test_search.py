@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,26 +16,63 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.archive.made import film, make_with, names, spoken
+from tests.archive.made import film, make_with, names, spoken, use_archive
 from tests.grounding.colours import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.search import Hit, _merge_takes
 from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.spaces import ClipEmbeddings
 
 
-@pytest.fixture
-def videos(archive: Archive, tmp_path: Path) -> Path:
-    """`film` has all colours, `grass` no red and no blue, `sea` blue before green."""
-    folder = tmp_path / "videos"
+def make_films(folder: Path) -> Path:
+    """Make `film` of all colours, `grass` without red and blue, and `sea`, blue before green."""
     film(folder / "film.mp4")
     film(folder / "grass.mp4", ("green", "green", "green", "yellow"), seed=1)
     film(folder / "sea.mp4", ("blue", "blue", "green"), seed=2)
+    return folder
+
+
+@pytest.fixture
+def videos(archive: Archive, tmp_path: Path) -> Path:
+    """The films of the archive, which a test may change."""
+    folder = make_films(tmp_path / "videos")
     archive.add(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """An archive of the same films, which tests only read."""
+    folder = tmp_path_factory.mktemp("library")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        with Archive(folder / "a.vidsum") as archive:
+            archive.add(make_films(folder / "videos"))
+            yield archive
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """An archive of the same films, of which two speak; tests only read it."""
+    folder = tmp_path_factory.mktemp("talks")
+    texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        with Archive(folder / "a.vidsum") as archive:
+            videos = make_films(folder / "videos")
+            archive.add(videos)
+            # these films are silent, which is known
+            archive.rows("DELETE FROM evidence WHERE kind = 'speech'")
+            with pytest.MonkeyPatch.context() as voices:
+                make_with(voices, speech=lambda video, _: spoken(*texts[Path(video).name]))
+                archive.add([videos / name for name in texts], transcribe=True)
+            yield archive
 
 
 def test_search_agrees_with_ground(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,19 +102,25 @@ def test_search_with_real_networks(default_weights: Path, tmp_path: Path) -> Non
         assert all(result.present > 2 * absent.present for result in results[:3])
 
 
-def test_search_order(archive: Archive, videos: Path) -> None:
-    first = archive.search("red", 1)[0]
+def test_best_moment_comes_first(library: Archive) -> None:
+    first = library.search("red", 1)[0]
     assert (Path(first.video).name, first.start_s, first.end_s) == ("film.mp4", 0, 2)
-    result = archive.search("green", duplicates=True, per_video=1)
+
+
+def test_score_of_a_picture_is_its_probability(library: Archive) -> None:
+    result = library.search("green", duplicates=True, per_video=1)
     assert set(names(result)) == {"film.mp4", "grass.mp4", "sea.mp4"}
     assert all(0 < item.present <= 1 and item.score == item.present for item in result if item.present)
 
 
-def test_search_near_duplicates(archive: Archive, videos: Path) -> None:
-    result = archive.search("blue")[0]
+def test_near_duplicates_are_one_row(library: Archive) -> None:
+    result = library.search("blue")[0]
     assert len(result.also) == 1
     assert {Path(result.video).name, Path(result.also[0]).name} == {"film.mp4", "sea.mp4"}
-    assert len(archive.search("blue", per_video=1, duplicates=True)) == 3
+
+
+def test_near_duplicates_are_rows_where_wanted(library: Archive) -> None:
+    assert len(library.search("blue", per_video=1, duplicates=True)) == 3
 
 
 def test_moments_of_one_take_are_one_row() -> None:
@@ -148,18 +192,37 @@ def test_search_with_and_without(archive: Archive, videos: Path) -> None:
     assert best("red", also=["red"]) == pytest.approx(best("red"))
 
 
-def test_filters(archive: Archive, videos: Path) -> None:
-    assert set(names(archive.search("green", path=["*/gra*"]))) == {"grass.mp4"}
-    assert archive.search("green", path=["nothing*"]) == []
+def test_path_limits_a_search_to_its_files(library: Archive) -> None:
+    assert set(names(library.search("green", path=["*/gra*"]))) == {"grass.mp4"}
+    assert library.search("green", path=["nothing*"]) == []
+
+
+def test_min_present_limits_a_search_to_likely_moments(library: Archive) -> None:
+    result = library.search("green", min_present=0.5)
+    assert all(float(item.present or 0) >= 0.5 for item in result)
+    assert library.search("green", min_present=1.0) == []
+
+
+def test_top_k_limits_the_rows_of_a_search(library: Archive) -> None:
+    assert len(library.search("green", 2)) == 2
+
+
+def test_per_video_limits_the_rows_of_a_video(library: Archive) -> None:
+    assert len(library.search("green", per_video=1, path=["*film*"])) == 1
+
+
+def test_after_the_last_day_nothing_is_left(library: Archive) -> None:
+    assert library.search("green", after="9999-01-01") == []
+
+
+def test_after_limits_a_search_to_later_files(archive: Archive, videos: Path) -> None:
     os.utime(videos / "grass.mp4", (86400 * 365, 86400 * 365))
     archive.add(videos)
     assert "grass.mp4" not in names(archive.search("green", after="2001-01-01", duplicates=True))
     assert "grass.mp4" in names(archive.search("green", after="1970-02-01", duplicates=True))
-    assert all(float(item.present or 0) >= 0.5 for item in archive.search("green", min_present=0.5))
-    assert archive.search("green", min_present=1.0) == []
-    assert len(archive.search("green", 2)) == 2
-    assert len(archive.search("green", per_video=1, path=["*film*"])) == 1
-    assert archive.search("green", after="9999-01-01") == []
+
+
+def test_after_knows_days_before_1970(archive: Archive, videos: Path) -> None:
     os.utime(videos / "grass.mp4", (-86400, -86400))
     archive.add(videos)
     assert "grass.mp4" in names(archive.search("green", duplicates=True))
@@ -167,10 +230,18 @@ def test_filters(archive: Archive, videos: Path) -> None:
     assert "grass.mp4" not in names(archive.search("green", duplicates=True, after="1970-01-01"))
 
 
-def test_search_path_globs(archive: Archive, videos: Path) -> None:
-    for glob in ("videos/gr*.mp4", "./videos/gr*.mp4", "grass.mp4", "*/grass.mp4", f"{videos}/grass.mp4"):
-        assert set(names(archive.search("green", path=[glob]))) == {"grass.mp4"}
-    assert archive.search("green", path=["rass.mp4", "*/nowhere/*"]) == []
+@pytest.mark.parametrize("glob", ["videos/gr*.mp4", "./videos/gr*.mp4", "grass.mp4", "*/grass.mp4"])
+def test_path_of_a_search_may_be_the_end_of_a_path(glob: str, library: Archive) -> None:
+    assert set(names(library.search("green", path=[glob]))) == {"grass.mp4"}
+
+
+def test_path_of_a_search_may_be_whole(library: Archive) -> None:
+    grass = library.path.parent / "videos" / "grass.mp4"
+    assert set(names(library.search("green", path=[str(grass)]))) == {"grass.mp4"}
+
+
+def test_path_of_a_search_is_no_end_of_a_name(library: Archive) -> None:
+    assert library.search("green", path=["rass.mp4", "*/nowhere/*"]) == []
 
 
 def test_search_identical_files(archive: Archive, videos: Path) -> None:
@@ -184,8 +255,9 @@ def test_search_identical_files(archive: Archive, videos: Path) -> None:
     assert [match.also for match in result] == [(), ()]
 
 
-def test_search_like_part(archive: Archive, videos: Path) -> None:
-    result = archive.search(like=[f"{videos / 'film.mp4'}@4-6"], top_k=2, duplicates=True)
+def test_search_like_a_part_finds_what_looks_alike(library: Archive) -> None:
+    part = f"{library.path.parent / 'videos' / 'film.mp4'}@4-6"
+    result = library.search(like=[part], top_k=2, duplicates=True)
     assert {(Path(item.video).name, item.start_s) for item in result} == {("film.mp4", 4), ("sea.mp4", 0)}
     assert all(item.present is None for item in result)
 
@@ -200,43 +272,69 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
     assert (Path(result.video).name, result.start_s) == ("film.mp4", 0)
 
 
-def test_search_pictures(archive: Archive, videos: Path) -> None:
-    (result,) = archive.search("blue", 1, path=["*film*"])
-    picture = Image.open(io.BytesIO(archive.picture(result)))
+def test_picture_of_a_match_is_a_small_jpeg_of_its_moment(library: Archive) -> None:
+    (result,) = library.search("blue", 1, path=["*film*"])
+    picture = Image.open(io.BytesIO(library.picture(result)))
     assert picture.format == "JPEG"
     assert max(picture.size) <= 160
     assert np.argmax(np.asarray(picture)[20:].mean(axis=(0, 1))) == 2
 
 
-def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
-    make_with(monkeypatch, speech=lambda video, _: spoken(*texts[Path(video).name]))
-    archive.rows("DELETE FROM evidence WHERE kind = 'speech'")  # these films are silent, which is known
-    archive.add([videos / name for name in texts], transcribe=True)
-    result = archive.search("blue", evidence="speech")
-    assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "speech", 0)
-    assert "sky" in result[0].text
-    assert result[0].present == result[0].score
-    both = archive.search("blue")  # each by its own probability
+def test_speech_is_found_with_its_time_and_text(talks: Archive) -> None:
+    best = talks.search("blue", evidence="speech")[0]
+    assert (Path(best.video).name, best.evidence, best.start_s) == ("film.mp4", "speech", 0)
+    assert "sky" in best.text
+    assert best.present == best.score
+
+
+def test_speech_and_pictures_are_in_the_order_of_their_probabilities(talks: Archive) -> None:
+    both = talks.search("blue")
     assert {item.evidence for item in both} == {"picture", "speech"}
     assert [item.score for item in both] == sorted((item.score for item in both), reverse=True)
-    (transcript,) = (item for item in both if item.evidence == "speech" and item.text == result[0].text)
-    assert transcript == result[0]
-    quoted = archive.search("the sky was blue")[0]
-    assert (quoted.evidence, quoted.text) == ("speech", result[0].text)
+
+
+def test_speech_is_the_same_row_beside_pictures(talks: Archive) -> None:
+    best = talks.search("blue", evidence="speech")[0]
+    assert [item for item in talks.search("blue") if item.text == best.text] == [best]
+
+
+def test_quotation_comes_first(talks: Archive) -> None:
+    quoted = talks.search("the sky was blue")[0]
+    assert (quoted.evidence, quoted.text) == ("speech", talks.search("blue", evidence="speech")[0].text)
     assert quoted.score > 1 > float(quoted.present or 0)
-    options = SearchOptions()
-    matches = archive.find("the sky was blue", options)
-    assert archive.query_warnings("the sky was not blue", options, matches) == ()
-    (note,) = archive.query_warnings("not blue", options, archive.search("blue", evidence="picture"))
+
+
+def test_negation_in_a_quotation_needs_no_warning(talks: Archive) -> None:
+    matches = talks.find("the sky was blue", SearchOptions())
+    assert talks.query_warnings("the sky was not blue", SearchOptions(), matches) == ()
+
+
+def test_negation_of_a_picture_needs_a_warning(talks: Archive) -> None:
+    matches = talks.search("blue", evidence="picture")
+    (note,) = talks.query_warnings("not blue", SearchOptions(), matches)
     assert "negation" in note
-    assert archive.query_warnings("not blue", SearchOptions(evidence="speech")) == ()
-    assert {item.evidence for item in archive.search("blue", evidence="picture")} == {"picture"}
-    assert archive.search("blue", evidence="speech", path=["*grass*"]) == []
-    sure = archive.search("blue", evidence="speech", min_present=0.3)
-    assert sure == [item for item in archive.search("blue", evidence="speech") if item.score >= 0.3] != []
-    for count in (1, 2):
-        assert max(Counter(names(archive.search("blue", per_video=count))).values()) == count
+
+
+def test_negation_in_speech_alone_needs_no_warning(talks: Archive) -> None:
+    assert talks.query_warnings("not blue", SearchOptions(evidence="speech")) == ()
+
+
+def test_search_of_pictures_finds_no_speech(talks: Archive) -> None:
+    assert {item.evidence for item in talks.search("blue", evidence="picture")} == {"picture"}
+
+
+def test_path_limits_a_search_of_speech(talks: Archive) -> None:
+    assert talks.search("blue", evidence="speech", path=["*grass*"]) == []
+
+
+def test_min_present_limits_a_search_of_speech(talks: Archive) -> None:
+    sure = talks.search("blue", evidence="speech", min_present=0.3)
+    assert sure == [item for item in talks.search("blue", evidence="speech") if item.score >= 0.3] != []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_per_video_counts_rows_of_all_kinds(talks: Archive, count: int) -> None:
+    assert max(Counter(names(talks.search("blue", per_video=count))).values()) == count
 
 
 @pytest.mark.parametrize(
@@ -252,9 +350,9 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
         ({"like": [f"{__file__}@1-x"]}, "not a time"),
     ],
 )
-def test_search_errors(archive: Archive, videos: Path, options: dict[str, object], fault: str) -> None:
+def test_wrong_search_is_refused_in_a_line(library: Archive, options: dict[str, object], fault: str) -> None:
     with pytest.raises((UsageError, InputError), match=fault) as raised:
-        archive.search(**options)  # type: ignore[arg-type]
+        library.search(**options)  # type: ignore[arg-type]
     assert "\n" not in raised.value.message
 
 
@@ -272,27 +370,66 @@ def test_search_damaged_record(archive: Archive, videos: Path, column: str) -> N
         archive.search("red")
 
 
-def test_search_by_players_clock(archive: Archive, tmp_path: Path) -> None:
-    def paint(number: int, width: int, height: int) -> np.ndarray:
-        colour = COLOURS["red" if number < 100 else "blue"]
-        return np.full((height, width, 3), colour, np.uint8)
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """An archive of a film whose pictures begin at 3 s: 4 s of red, 4 s of blue; tests only read it."""
 
-    path = make_video(tmp_path / "late.mkv", n_frames=200, sound=True, late_s=3.0, paint=paint).path
-    archive.add(path)
-    (match,) = archive.search("blue", top_k=1)
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        return np.full((height, width, 3), COLOURS["red" if number < 100 else "blue"], np.uint8)
+
+    folder = tmp_path_factory.mktemp("late")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        made = make_video(folder / "late.mkv", n_frames=200, sound=True, late_s=3.0, paint=paint)
+        with Archive(folder / "a.vidsum") as archive:
+            archive.add(made.path)
+            yield archive
+
+
+def find_blue(late: Archive) -> tuple[Match, float]:
+    """Return the blue part, and the time that a player shows at its start."""
+    (match,) = late.search("blue", top_k=1)
+    return match, match.start_s + match.start_offset_s
+
+
+def test_match_has_the_offset_of_the_players_clock(late: Archive) -> None:
+    match, _ = find_blue(late)
     assert (match.start_s, match.start_offset_s) == pytest.approx((4.0, 3.0), abs=0.03)
-    shown_s = match.start_s + match.start_offset_s
-    result = answers.search(archive, {"q": ["blue"], "k": ["1"]})["moments"][0]
-    assert result["start_s"] == pytest.approx(shown_s)
+
+
+def test_search_of_the_page_has_the_players_clock(late: Archive) -> None:
+    result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
+    assert result["start_s"] == pytest.approx(find_blue(late)[1])
+
+
+def test_table_has_the_players_clock(late: Archive) -> None:
+    match, shown_s = find_blue(late)
     (row,) = csv.DictReader(answers.to_csv([{"rank": 1, **asdict(match)}]).splitlines())
     assert float(row["start_s"]) == pytest.approx(shown_s)
-    about = answers.video(archive, result["id"])
+
+
+def test_video_of_the_page_has_the_players_clock(late: Archive) -> None:
+    result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
+    about = answers.video(late, result["id"])
     assert about["duration_s"] == pytest.approx(11.0, abs=0.03)
     assert about["shots"][0]["start_s"] == pytest.approx(3.0, abs=0.03)
+
+
+def test_moments_of_the_page_are_read_by_the_players_clock(late: Archive) -> None:
+    match, _ = find_blue(late)
+    result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
     wanted = {"id": result["id"], "start_s": result["start_s"], "end_s": result["end_s"]}
-    (saved,) = answers.parse_moments(archive, {"moments": [wanted]})
+    (saved,) = answers.parse_moments(late, {"moments": [wanted]})
     assert (saved.start_s, saved.end_s) == pytest.approx((match.start_s, match.end_s))
-    (alike,) = archive.search(like=(f"{path}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)
+
+
+def test_part_of_like_is_read_by_the_players_clock(late: Archive) -> None:
+    match, shown_s = find_blue(late)
+    (alike,) = late.search(like=(f"{match.video}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)
     assert alike.start_s == match.start_s
+
+
+def test_part_of_like_before_the_first_picture_is_refused(late: Archive) -> None:
     with pytest.raises(InputError, match="before the video's first picture"):
-        archive.search(like=(f"{path}@0-2",))
+        late.search(like=(f"{find_blue(late)[0].video}@0-2",))

@@ -1,5 +1,6 @@
 """Sounds of an archive: tones in its films; queries are compared with the names of sounds alone."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import media
-from tests.archive.made import film
+from tests.archive.made import film, use_archive
+from tests.archive.serving import new_database
 from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
@@ -25,12 +27,16 @@ def encoder(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
     use_names_of_sounds(monkeypatch)
 
 
-@pytest.fixture
-def tone(tmp_path: Path) -> Path:
-    """Silence for 4 s, a tone for 5 s, and silence again."""
+def make_tone(path: Path) -> Path:
+    """Make a film of 4 s of silence, a tone for 5 s, and silence again."""
     times = np.arange(12 * media.SAMPLE_RATE) / media.SAMPLE_RATE
     samples = 0.5 * np.sin(2 * np.pi * 440 * times) * ((times >= 4) & (times < 9))
-    return media.make_video(tmp_path / "tone.mp4", n_frames=120, fps=10, samples=samples.astype("f4")).path
+    return media.make_video(path, n_frames=120, fps=10, samples=samples.astype("f4")).path
+
+
+@pytest.fixture
+def tone(tmp_path: Path) -> Path:
+    return make_tone(tmp_path / "tone.mp4")
 
 
 def moments(archive: Archive, query: str, **options: str) -> list[tuple[float, ...]]:
@@ -38,33 +44,80 @@ def moments(archive: Archive, query: str, **options: str) -> list[tuple[float, .
     return [(m.start_s, m.end_s, round(m.present or 0, 5)) for m in hits if m.evidence == "sound"]
 
 
-def test_runs_of_scores() -> None:
+def test_windows_of_a_sound_side_by_side_are_a_run() -> None:
     scores = np.zeros((6, 521), np.float32)
     scores[1:3, 7], scores[5, 7], scores[:, 520], scores[2, 3] = (0.4, 0.75), 0.5, 0.375, 0.2
     runs = Audible.of(SoundScores(scores, 6.0)).runs
     assert runs.tolist() == [(7, 1, 3, 0.75), (7, 5, 6, 0.5), (520, 0, 6, 0.375)]
-    assert len(Audible.of(SoundScores(scores[:0], 0.0)).runs) == 0
 
 
-def test_search_finds_what_ground_finds(place: str, tone: Path) -> None:
+def test_no_scores_have_no_runs() -> None:
+    assert len(Audible.of(SoundScores(np.zeros((0, 521), np.float32), 0.0)).runs) == 0
+
+
+@pytest.fixture(scope="module", params=["file", "server"])
+def sounding(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """An archive of `tone` and its sounds, in a file and on a server; tests only read it."""
+    folder = tmp_path_factory.mktemp("sounding")
+    place = str(folder / "a.vidsum")
+    if request.param == "server":
+        place = new_database(request.getfixturevalue("postgres"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        use_names_of_sounds(patch)
+        with Archive(place) as archive:
+            archive.add(make_tone(folder / "tone.mp4"), sounds=True)
+            yield archive
+
+
+def test_sounds_that_are_not_indexed_name_the_option(place: str, tone: Path) -> None:
     with Archive(place) as archive:
         assert archive.add(tone)[0].state == "added"
         with pytest.raises(InputError, match="none of its videos has evidence of the kind sound") as raised:
             archive.search("busy signal", evidence="sound")
-        assert "--sounds" in str(raised.value.hint)
+    assert "--sounds" in str(raised.value.hint)
+
+
+def test_sounds_are_added_once(place: str, tone: Path) -> None:
+    with Archive(place) as archive:
+        archive.add(tone)
         assert [archive.add(tone, sounds=True)[0].state for _ in range(2)] == ["changed", "unchanged"]
-        (answer,) = ground(tone, "busy signal", evidence="sound", device="cpu").queries
-        expected = [(m.start_s, m.end_s, round(m.present or 0, 5)) for m in answer.moments]
-        assert moments(archive, "busy signal", evidence="sound") == expected
-        assert len(expected) == 1
-        assert 2.8 < expected[0][0] < 5.8
-        (match,) = archive.search("busy signal", evidence="sound")
-        assert match.text == "busy signal"
-        assert moments(archive, "busy signal") == expected  # auto
-        assert moments(archive, "busy signal", evidence="picture") == []
-        assert archive.search("applause", evidence="sound") == []
-        ((size,),) = archive.rows("SELECT length(records) FROM evidence WHERE kind = 'sound'")
-        assert 0 < size < 100 * RUN.itemsize
+
+
+def test_search_finds_what_ground_finds(sounding: Archive) -> None:
+    (video,) = sounding.videos()
+    (answer,) = ground(video, "busy signal", evidence="sound", device="cpu").queries
+    expected = [(m.start_s, m.end_s, round(m.present or 0, 5)) for m in answer.moments]
+    assert moments(sounding, "busy signal", evidence="sound") == expected
+    assert len(expected) == 1
+
+
+def test_search_finds_the_tone_where_it_is(sounding: Archive) -> None:
+    ((start_s, _, _),) = moments(sounding, "busy signal", evidence="sound")
+    assert 2.8 < start_s < 5.8
+
+
+def test_match_has_the_name_of_its_sound(sounding: Archive) -> None:
+    (match,) = sounding.search("busy signal", evidence="sound")
+    assert match.text == "busy signal"
+
+
+def test_search_of_all_kinds_finds_sounds(sounding: Archive) -> None:
+    assert moments(sounding, "busy signal") == moments(sounding, "busy signal", evidence="sound") != []
+
+
+def test_search_of_pictures_finds_no_sounds(sounding: Archive) -> None:
+    assert moments(sounding, "busy signal", evidence="picture") == []
+
+
+def test_search_finds_no_sound_that_is_absent(sounding: Archive) -> None:
+    assert sounding.search("applause", evidence="sound") == []
+
+
+def test_sounds_are_stored_as_a_few_runs(sounding: Archive) -> None:
+    ((size,),) = sounding.rows("SELECT length(records) FROM evidence WHERE kind = 'sound'")
+    assert 0 < size < 100 * RUN.itemsize
 
 
 def test_sounds_from_the_cache(archive: Archive, tone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,31 +161,57 @@ def test_runs_give_the_moments_of_their_curve(runs: list[tuple[int, int, int]]) 
     assert [(moment.start_s, moment.end_s, moment.score) for moment in joined] == expected
 
 
-def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
+def test_film_without_sound_has_no_runs(archive: Archive, tmp_path: Path) -> None:
     archive.add(film(tmp_path / "mute.mp4"), sounds=True)
     assert archive.rows("SELECT length(records) FROM evidence WHERE kind = 'sound'") == [(0,)]
+
+
+def test_silent_film_has_a_warning_and_no_sounds(archive: Archive, tmp_path: Path) -> None:
     quiet = np.zeros(8 * media.SAMPLE_RATE, np.float32)
     path = media.make_video(tmp_path / "quiet.mp4", n_frames=80, fps=10, samples=quiet).path
     (added,) = archive.add(path, sounds=True)
     assert any("silent, or nearly so" in warning for warning in added.warnings)
     assert archive.search("busy signal", evidence="sound") == []
+
+
+def test_query_without_a_sound_names_the_nearest() -> None:
     (message,) = sounds.describe_unknown(encode_queries(["a green field"]))
     assert "'a green field': no sound that can be recognised; the nearest are " in message
     assert "vidsum help sounds" in message
 
 
-def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def two_films(archive: Archive, tone: Path, tmp_path: Path) -> Archive:
+    """An archive of a film with a tone, whose sounds are known, and of one without sound."""
     archive.add(tone, sounds=True)
     archive.add(film(tmp_path / "mute.mp4"))
-    options = SearchOptions()
-    lacking = "not searched: speech of 1 of 2 videos (--transcribe), text (--on-screen-text)"
-    assert describe_missing(archive, options) == f"{lacking}; see vidsum index"  # one film has no sound
-    only = "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index"
-    assert describe_missing(archive, SearchOptions(evidence="speech")) == only
-    assert describe_missing(archive, SearchOptions(evidence="sound")) == ""
-    assert describe_missing(archive, SearchOptions(without=("a dog",))) == ""
-    archive.rows("DELETE FROM evidence")
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("options", "lacking"),
+    [
+        (SearchOptions(), "speech of 1 of 2 videos (--transcribe), text (--on-screen-text)"),
+        (SearchOptions(evidence="speech"), "speech of 1 of 2 videos (--transcribe)"),
+    ],
+    ids=["all kinds", "speech"],
+)
+def test_search_says_what_an_archive_lacks(two_films: Archive, options: SearchOptions, lacking: str) -> None:
+    assert describe_missing(two_films, options) == f"not searched: {lacking}; see vidsum index"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [SearchOptions(evidence="sound"), SearchOptions(without=("a dog",))],
+    ids=["sound", "without"],
+)
+def test_search_that_lacks_nothing_says_nothing(two_films: Archive, options: SearchOptions) -> None:
+    assert describe_missing(two_films, options) == ""
+
+
+def test_evidence_that_is_empty_is_not_lacking(two_films: Archive) -> None:
+    two_films.rows("DELETE FROM evidence")
     for video in (1, 2):
         for kind in ("speech", "text", "sound"):
-            archive.rows("INSERT INTO evidence VALUES (?, ?, ?, NULL, NULL)", video, kind, b"")
-    assert describe_missing(archive, options) == ""
+            two_films.rows("INSERT INTO evidence VALUES (?, ?, ?, NULL, NULL)", video, kind, b"")
+    assert describe_missing(two_films, SearchOptions()) == ""

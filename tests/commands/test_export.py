@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+import vidsum
 from tests import media
 from tests.program import Run, check_schema
 from tests.results.made import texts
@@ -65,9 +66,9 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     plain = run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     assert "shot 1" in plain
     transcript, descriptions = texts(film)
-    descriptions.save("film_descriptions.json")
+    vidsum.write_json(descriptions, "film_descriptions.json")
     assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
-    transcript.save("film_transcript.json")
+    vidsum.write_json(transcript, "film_transcript.json")
     assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     ran = run("export", "film_transcript.json", "--format", "srt", code=3)
     assert "has texts, not cuts" in ran.err

@@ -134,7 +134,7 @@ def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatc
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
 
 
-@pytest.mark.parametrize(("size", "jobs"), [(8, 1), (8, 2), deep(40, 1), deep(40, 2)])
+@pytest.mark.parametrize(("size", "jobs"), [deep(8, 1), (8, 2), deep(40, 1), deep(40, 2)])
 def test_files_that_kill_their_reader(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, size: int, jobs: int
 ) -> None:
@@ -155,7 +155,7 @@ def test_files_that_kill_their_reader(
     assert {read[line["input"]] for line in failed} == {2}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [deep(1), 2])
 def test_index_outlives_its_readers(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "c.mp4", "deadly2.mp4", "d.mp4")
@@ -186,7 +186,7 @@ def test_a_worker_that_dies_once_costs_nothing(
     assert {line["data"].get("change") for line in ran.json_lines} <= {None, "added"}
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("jobs", [deep(1), 2, deep(3)])
 @pytest.mark.parametrize("seed", [0, deep(1), deep(2)])
 def test_results_are_neither_lost_nor_made_twice(jobs: int, seed: int) -> None:
     kinds = random.Random(seed).choices(

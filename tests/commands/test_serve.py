@@ -18,8 +18,8 @@ from tests.archive.made import film, use_archive, use_live
 from tests.conftest import real_weights
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
-from vidsum.io import cache
 from vidsum.io.packages import EXTRAS
+from vidsum.io.paths import home
 
 SERVE = [sys.executable, "-m", "vidsum", "serve", "--port", "0", "--json", "--archive"]
 
@@ -95,7 +95,7 @@ def test_a_line_of_json_per_second(run: Run, colours: Path) -> None:
     assert Path("alerts/green_0h00m02s.mp4").is_file()
 
 
-HOME = cache.home()
+HOME = home()
 
 
 def test_without_the_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

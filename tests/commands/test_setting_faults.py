@@ -49,9 +49,9 @@ def test_a_command_that_loads_nothing_refuses_a_wrong_offline(
 
 def test_the_remedy_for_a_table_that_is_a_video_works(run: Run, film: Path) -> None:
     other, taken = copies(film, "other.mp4", "yoga.mp4")
-    refused = run("shots", film, other, "--table", taken, code=1).err
+    refused = run("shots", film, other, "--table", taken, code=2).err
     remedy = refused.partition("  try: ")[2].split()
-    assert remedy == ["--table", str(taken.with_name("yoga_table.csv"))]
+    assert remedy == ["--table", str(taken.with_suffix(".csv"))]
     run("shots", film, other, *remedy)
 
 

@@ -11,7 +11,8 @@ from PIL import Image
 from tests import media
 from tests.lab.datasets.made import write_mat
 from tests.program import Run, check_schema, read_valid
-from vidsum.results.feature_files import read_features, write_features
+from vidsum.outputs.alone import write_features
+from vidsum.results.feature_files import read_features
 from vidsum.results.feature_h5 import read_group, write_h5
 from vidsum.results.features import Features
 from vidsum.video.probe import probe

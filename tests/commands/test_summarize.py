@@ -12,7 +12,7 @@ from tests import media
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
-from vidsum.results.feature_files import write_features
+from vidsum.outputs.alone import write_features
 from vidsum.results.features import Features
 from vidsum.video.probe import probe
 

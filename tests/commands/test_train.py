@@ -85,7 +85,11 @@ def test_train_lines(run: Run, data: Path) -> None:
         assert line.startswith(f"run/split_{number}: canonical-{number + 1}, best epoch ")
         assert " of 2, validation " in line
     assert lines[5] == f"evaluate it with: vidsum evaluate summary --data {data} --run run"
-    assert {path.name for path in Path("run").iterdir()} == {"run.json", *(f"split_{i}" for i in range(5))}
+    assert {path.name for path in Path("run").iterdir()} == {
+        "run.json",
+        "run.json.vidsum.json",
+        *(f"split_{i}" for i in range(5)),
+    }
 
 
 @pytest.mark.deep

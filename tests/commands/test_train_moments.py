@@ -80,7 +80,7 @@ def test_train_report(run: Run, data: Path, model: str, arguments: tuple[str, ..
     assert ran.err == ""
     assert ran.out.startswith("run: best epoch 1 of 1, validation ")
     assert len(ran.out.splitlines()) == 1
-    files = {"best.safetensors", "last.safetensors", "log.csv"}
+    files = {"best.safetensors", "last.safetensors", "log.csv", "last.safetensors.vidsum.json"}
     assert {path.name for path in Path("run").iterdir()} == files
     assert read_trained("run/best.safetensors").model == name
     (again,) = _with_features(run, model, data, *arguments, "--json").json_lines

@@ -24,18 +24,20 @@ ODD = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
+@pytest.fixture(scope="module", autouse=True)
+def random_weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Shallow networks with random weights, and a cache of this module's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
+        patch.setattr(checkpoints, "find", Path)
+        patch.setattr(checkpoints, "sha256_of", lambda name: name)
+        patch.setattr(checkpoints, "load_state_dict", lambda name: networks.clip(name).state_dict())
+        yield
 
 
 @pytest.fixture(autouse=True)
-def random_weights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("VIDSUM_HOME", str(home))
-    monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
-    monkeypatch.setattr(checkpoints, "find", Path)
-    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: name)
-    monkeypatch.setattr(checkpoints, "load_state_dict", lambda name: networks.clip(name).state_dict())
+def no_encoder_in_memory() -> Iterator[None]:
     text_encoders._load.cache_clear()
     yield
     text_encoders._load.cache_clear()
@@ -50,21 +52,56 @@ def expected(name: str) -> np.ndarray:
         return np.asarray(networks.clip(name).encode_text(tokens, normalize=True).numpy())
 
 
-@pytest.mark.parametrize("name", ["clip", deep("clip-b32-256"), deep("mobileclip2-s0"), "pe-core-s16-384"])
-def test_text_tower_agrees_with_open_clip(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact, small = TextTower(CLIP_MODELS[name], "fp32"), TextTower(CLIP_MODELS[name], "int8")
+@pytest.fixture(
+    scope="module", params=["clip", deep("clip-b32-256"), deep("mobileclip2-s0"), deep("pe-core-s16-384")]
+)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def exact(name: str) -> TextTower:
+    return TextTower(CLIP_MODELS[name], "fp32")
+
+
+@pytest.fixture(scope="module")
+def small(name: str) -> TextTower:
+    return TextTower(CLIP_MODELS[name], "int8")
+
+
+def test_text_tower_agrees_with_open_clip(name: str, exact: TextTower) -> None:
     np.testing.assert_allclose(exact.encode(TEXTS), expected(name), atol=1e-5)
+
+
+@pytest.mark.deep
+def test_text_tower_in_8_bits_is_near_open_clip(name: str, small: TextTower) -> None:
     assert (small.encode(TEXTS) * expected(name)).sum(axis=1).min() > 0.99
+
+
+def test_export_leaves_warnings_enabled(exact: TextTower) -> None:
+    exact.encode(TEXTS)
     assert logging.getLogger().isEnabledFor(logging.WARNING)
+
+
+def test_each_token_of_a_text_has_a_row(name: str, exact: TextTower) -> None:
     rows = exact.encode_words(TEXTS)
     most = CLIP_MODELS[name].max_tokens
     assert [len(words) for words in rows] == [len(exact.split(text)) for text in TEXTS[:2]] + [most]
-    np.testing.assert_allclose(np.linalg.norm(rows[0], axis=1), 1, atol=1e-5)
+
+
+def test_rows_of_tokens_have_length_1(exact: TextTower) -> None:
+    np.testing.assert_allclose(np.linalg.norm(exact.encode_words(TEXTS)[0], axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_text_tower_is_exported_once(
+    name: str, precision: str, exact: TextTower, small: TextTower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = {"fp32": exact, "int8": small}[precision].encode(TEXTS)
     monkeypatch.setattr(text_tower, "_export", lambda *_: pytest.fail("exported again"))
-    for precision in (True, False):
-        monkeypatch.setattr(text_tower, "prefers_int8", lambda _device, is_int8=precision: is_int8)
-        again = load_text_tower(name).encode(TEXTS)
-        np.testing.assert_allclose(again, (small if precision else exact).encode(TEXTS))
+    monkeypatch.setattr(text_tower, "prefers_int8", lambda _device: precision == "int8")
+    np.testing.assert_allclose(load_text_tower(name).encode(TEXTS), first)
 
 
 def test_text_encoder_of_the_family(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.program import Run
-from vidsum.io.cache import home
+from vidsum.io.paths import home
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -105,8 +105,8 @@ def assert_close(result: Any, stored: Any, place: str = "", *, close: float = CL
 
 def portable(text: str) -> str:
     """A text without what depends on the machine or the version; its digests are checked before they go."""
-    for document in _documents(text):
-        rest = {key: value for key, value in document.items() if key not in ("digest", *_ADDED)}
+    for document, added in _documents(text):
+        rest = {key: value for key, value in document.items() if key not in ("digest", *added)}
         right = hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:32]
         assert document["digest"] == right, "the digest is not that of docs/formats.md"
         text = text.replace(right, "<digest>")
@@ -126,16 +126,16 @@ _ADDED = ("output", "outputs", "plot", "predictions", "up_to_date")
 """Keys that `--json` adds to a document."""
 
 
-def _documents(text: str) -> Iterator[dict[str, Any]]:
-    """The documents with a digest in a text: one, or in the results of lines."""
+def _documents(text: str) -> Iterator[tuple[dict[str, Any], Sequence[str]]]:
+    """The documents with a digest in a text: one, or in the results of lines; with the keys of `_ADDED`."""
     try:
         whole = [json.loads(text)]
     except ValueError:
         whole = [json.loads(line) for line in text.splitlines()]
     for value in whole:
-        for document in (value, value.get("data")):
+        for document, added in ((value, ()), (value.get("data"), _ADDED)):
             if isinstance(document, dict) and "digest" in document:
-                yield document
+                yield document, added
 
 
 def _file(name: str) -> Path:

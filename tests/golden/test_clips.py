@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import deep, real_weights
 from tests.golden.stored import REGENERATE, assert_close, portable
 from vidsum.__main__ import main
-from vidsum.io.cache import home
+from vidsum.io.paths import home
 
 pytestmark = [pytest.mark.shared, pytest.mark.weights]
 

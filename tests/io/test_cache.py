@@ -7,8 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from vidsum.io.cache import cached_bytes, cached_rows, is_first_today
+from vidsum.io import cache
+from vidsum.io.cache import cache_state, cached_bytes, cached_rows, find_bytes, is_first_today, store_bytes
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -66,3 +69,42 @@ def test_a_notice_is_new_once_a_day(own_home: Path, monkeypatch: pytest.MonkeyPa
 
 def test_notices_are_counted_by_name(own_home: Path) -> None:
     assert [is_first_today(name) for name in ("a", "b", "a")] == [True, True, False]
+
+
+@given(
+    sizes=st.lists(st.integers(0, 400_000), min_size=1, max_size=60),
+    before=st.lists(st.integers(1, 400_000), max_size=4),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_process_never_passes_the_limit(
+    sizes: list[int], before: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("VIDSUM_CACHE_LIMIT", "8")
+        for number, size in enumerate(before):
+            store_bytes("before", {"of": number}, bytes(size))
+        patch.setenv("VIDSUM_CACHE_LIMIT", "1")
+        for number, size in enumerate(sizes):
+            store_bytes("rows", {"of": number}, bytes(size))
+            assert cache_state()["bytes"] <= 2**20
+            assert find_bytes("rows", {"of": number}) == bytes(size)
+
+
+def test_entries_are_seldom_counted(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries, counts = cache._entries, list[int]()
+    monkeypatch.setattr(cache, "_entries", lambda: counts.append(1) or entries())
+    for number in range(200):
+        store_bytes("rows", {"of": number}, bytes(1000))
+    assert len(counts) == 1
+
+
+def test_processes_pass_the_limit_by_a_thirty_second_each(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "1")
+    rooms: list[dict[tuple[Path, int], int]] = [{}, {}, {}]  # of three processes
+    for number in range(900):
+        monkeypatch.setattr(cache, "_room", rooms[number % 3])
+        store_bytes("rows", {"of": number}, bytes(5000))
+        assert cache_state()["bytes"] <= 2**20 * (1 + 3 / 32)

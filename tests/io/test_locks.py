@@ -3,6 +3,8 @@
 import errno
 import multiprocessing
 import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from filelock import Timeout
 
 from vidsum.io import locks
-from vidsum.io.locks import has_locks, lock_file
+from vidsum.io.locks import has_locks, lock_file, transient_lock
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -127,3 +129,47 @@ def test_folder_that_cannot_be_written_to_counts_as_one_with_locks(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert has_locks(tmp_path / "missing")
+
+
+ADD_ONE = """
+import sys
+from pathlib import Path
+from vidsum.io.locks import transient_lock
+total = Path(sys.argv[1])
+for _ in range(100):
+    with transient_lock(total.with_name(".lock")):
+        total.write_text(str(int(total.read_text()) + 1))
+"""
+
+
+def test_transient_locks_exclude_though_their_file_comes_and_goes(tmp_path: Path) -> None:
+    total = tmp_path / "total"
+    total.write_text("0")
+    processes = [subprocess.Popen([sys.executable, "-c", ADD_ONE, str(total)]) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0] * 3
+    assert total.read_text() == "300"
+    assert [*tmp_path.iterdir()] == [total]
+
+
+def test_the_file_that_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    with transient_lock(tmp_path / ".lock"):
+        assert (tmp_path / ".lock").exists()
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_file_with_content_stays_where_it_has_the_name_of_a_lock(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text("mine")
+    with transient_lock(tmp_path / ".lock"):
+        pass
+    assert (tmp_path / ".lock").read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", ["folder", "link", "missing/lock"])
+def test_a_name_that_cannot_be_locked_stays_as_it_is(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere")
+    before = {*tmp_path.iterdir()}
+    with transient_lock(tmp_path / place):
+        pass
+    assert {*tmp_path.iterdir()} == before

@@ -17,7 +17,7 @@ from vidsum.lab.evaluation.settings import HighlightsRequest
 from vidsum.lab.evaluation.summary_evaluation import evaluate_summaries
 from vidsum.lab.evaluation.summary_metrics import SummaryMeasures
 from vidsum.lab.finished_summaries import Finished, provenance, read_finished
-from vidsum.results.result import write_json
+from vidsum.outputs.alone import write_json
 from vidsum.results.summary import ScoredShot, Summary
 
 VIDEOS = dataset()  # of 600 frames, at 30 a second

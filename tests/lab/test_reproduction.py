@@ -123,18 +123,21 @@ def audio_costs() -> dict[str, dict[str, float]]:
     return {name: costs(row.computed, row.sizes) for name, row in zip(names, table.rows, strict=True)}
 
 
+@pytest.mark.deep
 def test_parameters_of_audio_description_are_the_papers(audio_costs: dict[str, dict[str, float]]) -> None:
     weights = [round(1e6 * row["million parameters"]) for row in audio_costs.values()]
     more = 39 * layer(768, 3072, 1)
     assert weights == [6_923_449_856, 7_065_191_936, 6_923_449_856 + more, 7_065_807_136]
 
 
+@pytest.mark.deep
 def test_operations_of_audio_description_are_the_papers(audio_costs: dict[str, dict[str, float]]) -> None:
     plain = audio_costs["plain"]
     assert plain["TFLOPs"] == pytest.approx(3.393, abs=5e-4)
     assert plain["TMACs"] == plain["TFLOPs"] / 2
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "added"),
     [

@@ -1,5 +1,6 @@
 """Ownership: only what a record lists and a hash confirms is replaced or deleted."""
 
+import hashlib
 import json
 import os
 import random
@@ -91,6 +92,7 @@ STEPS = st.one_of(
     st.tuples(st.just("rename"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
     st.tuples(st.just("copy"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
     st.tuples(st.just("delete"), st.sampled_from(NAMES)),
+    st.tuples(st.just("forge"), st.sampled_from(NAMES[-2:]), st.sampled_from(NAMES)),
 )
 
 
@@ -120,6 +122,20 @@ class User:
             self.foreign.pop(other, None)
             if name in self.foreign:
                 self.foreign[other] = self.foreign[name]
+
+    def forge(self, record: str, name: str) -> None:
+        """List a file as it is in a record, which is otherwise left as it was."""
+        path, listed = self.root / record, self.root / name
+        if not listed.is_file():
+            return
+        document: dict[str, Any] = {"schema": "vidsum.outputs/1"}
+        with suppress(OSError, ValueError):
+            document = json.loads(path.read_text())
+        sha256 = hashlib.sha256(listed.read_bytes()).hexdigest()
+        if document.get("outputs", {}).get(name) != sha256:
+            document["outputs"] = {**document.get("outputs", {}), name: sha256}
+            path.write_text(json.dumps(document))
+            self.foreign[record] = path.read_bytes()
 
     def delete(self, name: str) -> None:
         (self.root / name).unlink(missing_ok=True)

@@ -102,7 +102,7 @@ def test_speech_before_first_picture(
     assert len(model.tasks) == 2
     document = transcript.to_dict()
     assert find_fault(document) is None
-    transcript.save(tmp_path / "t.json")
+    vidsum.write_json(transcript, tmp_path / "t.json")
     assert load(tmp_path / "t.json") == transcript
     cues = parse_subtitles(to_player_time(transcript).as_text("srt"))
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)

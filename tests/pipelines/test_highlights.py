@@ -12,10 +12,11 @@ from tests.program import check_schema
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
+from vidsum.outputs.alone import write_features
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import Plan, extract
 from vidsum.pipelines.summarize import summarize
-from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.feature_files import read_features
 from vidsum.results.features import Features
 from vidsum.results.transcript import Segment, Transcript, Word
 

@@ -74,7 +74,7 @@ def test_ground_features(tmp_path: Path) -> None:
     spans = [(item.moments[0].start_s, item.moments[0].end_s) for item in result.queries]
     assert spans == [(2.0, 4.0), (4.0, 6.0)]
     assert (result.space, result.model, result.queries[0].present) == ("own", "similarity", None)
-    result.save(tmp_path / "moments.json")
+    vidsum.write_json(result, tmp_path / "moments.json")
     assert vidsum.load(tmp_path / "moments.json").to_dict() == result.to_dict()
     same = vidsum.ground(three_colours(), "green", 1, encode_text=colour_names)
     assert same.queries[0].moments == result.queries[0].moments

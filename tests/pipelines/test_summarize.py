@@ -11,14 +11,13 @@ from tests import media
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
+from vidsum.outputs.alone import write_features, write_json
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines.plan import extract, open_input
 from vidsum.pipelines.summarize import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
-from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import read_record
-from vidsum.results.result import write_json
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 

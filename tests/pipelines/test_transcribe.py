@@ -100,7 +100,7 @@ def test_uncertain_segments(talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
         f"the text from 1:40.00 to 2:15.50 is {left_out}",
     )
     assert vidsum.transcribe(talk).warnings == transcript.warnings  # from the cache
-    transcript.save(tmp_path / "talk.json")
+    vidsum.write_json(transcript, tmp_path / "talk.json")
     assert vidsum.load(tmp_path / "talk.json").segments == transcript.segments
 
 

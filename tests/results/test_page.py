@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import vidsum
 from tests.media import make_video, read_number
 from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
@@ -197,7 +198,7 @@ def test_page_without_texts_has_no_captions(film: Path, tmp_path: Path) -> None:
 def test_page_finds_the_transcript_of_its_film(tmp_path: Path) -> None:
     film = tmp_path / "film.mp4"
     make_video(film, n_frames=250)
-    texts(film)[0].save(tmp_path / "film_transcript.json")
+    vidsum.write_json(texts(film)[0], tmp_path / "film_transcript.json")
     (_, summary) = results(film)[0]
     content = parse(report_text([(str(tmp_path / "any.json"), summary)], tmp_path / "page.html")[0])
     assert len(content.all("track")) == 1

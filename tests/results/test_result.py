@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import vidsum
 from tests.results.made import EVIL, results, texts
 from vidsum.errors import InputError
+from vidsum.io.provenance import seal
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
-from vidsum.results.result import Result, seal, to_text, write_document
+from vidsum.results.result import Result, to_text, write_document
 from vidsum.results.shots import Shots
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
@@ -37,13 +38,13 @@ def test_document_of_a_result_is_read_back(kind: str, made: dict[str, Result]) -
 @pytest.mark.parametrize("name", ["summary_auto", "shots", "moments", "highlights"])
 def test_stored_documents_are_loaded_and_saved_alike(name: str, tmp_path: Path) -> None:
     document = json.loads((GOLDEN / f"{name}.json").read_text())
-    document = seal({key: value for key, value in document.items() if key != "digest"})
+    document = seal(document)
     write_document(document, tmp_path / "r.json")
     loaded = vidsum.load(tmp_path / "r.json")
     assert loaded.kind == name.partition("_")[0]
     rounded = {key: loaded.to_dict()[key] for key in ("budget", "digest") if key in document}
     assert loaded.to_dict() == document | rounded  # what is used is added up from rounded times
-    loaded.save(tmp_path / "again.json")
+    vidsum.write_json(loaded, tmp_path / "again.json")
     assert vidsum.load(tmp_path / "again.json") == loaded
 
 
@@ -51,8 +52,8 @@ def test_files_that_a_document_lists_stay_listed_when_it_is_saved_again(
     made: dict[str, Result], tmp_path: Path
 ) -> None:
     path, listed = tmp_path / "r.json", {"r.mp4": "0" * 64}
-    write_document({**made["summary"].to_dict(), "outputs": listed}, path)
-    vidsum.load(path).save(path)
+    write_document(seal({**made["summary"].to_dict(), "outputs": listed}), path)
+    vidsum.write_json(vidsum.load(path), path)
     assert json.loads(path.read_text())["outputs"] == listed
 
 
@@ -60,7 +61,7 @@ def test_files_that_an_edited_document_lists_are_forgotten(made: dict[str, Resul
     path = tmp_path / "r.json"
     edited = {**made["summary"].to_dict(), "digest": "0" * 32, "outputs": {"r.mp4": "0" * 64}}
     write_document(edited, path)
-    made["summary"].save(path, overwrite=True)
+    vidsum.write_json(made["summary"], path, overwrite=True)
     assert "outputs" not in json.loads(path.read_text())
 
 
@@ -76,12 +77,12 @@ def test_document_of_features_has_their_shape() -> None:
 
 def test_features_are_not_saved_as_a_document(tmp_path: Path) -> None:
     with pytest.raises(vidsum.VidsumError, match="json"):
-        Features.from_array(np.eye(4), fps=2.0).save(tmp_path / "g.npz")
+        vidsum.write_json(Features.from_array(np.eye(4), fps=2.0), tmp_path / "g.npz")
 
 
 @pytest.mark.parametrize("kind", ["transcript", "descriptions"])
 def test_saved_texts_are_loaded(made: dict[str, Result], tmp_path: Path, kind: str) -> None:
-    made[kind].save(tmp_path / "texts.json")
+    vidsum.write_json(made[kind], tmp_path / "texts.json")
     assert vidsum.load(tmp_path / "texts.json") == made[kind]
 
 
@@ -93,7 +94,7 @@ def test_document_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 def test_transcript_that_was_changed_by_hand_is_refused(made: dict[str, Result], tmp_path: Path) -> None:
     path = tmp_path / "changed.json"
-    made["transcript"].save(path)
+    vidsum.write_json(made["transcript"], path)
     path.write_text(path.read_text().replace('"en"', '"de"'))
     with pytest.raises(vidsum.VidsumError, match=r"changed\.json"):
         vidsum.load(path)
@@ -106,7 +107,7 @@ def test_missing_document_is_refused(tmp_path: Path) -> None:
 
 def test_result_is_saved_as_json_only(made: dict[str, Result], tmp_path: Path) -> None:
     with pytest.raises(vidsum.VidsumError, match=r"must end in \.json"):
-        made["shots"].save(tmp_path / "shots.mp4")
+        vidsum.write_json(made["shots"], tmp_path / "shots.mp4")
 
 
 @pytest.mark.parametrize("kind", KINDS)

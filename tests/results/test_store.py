@@ -11,7 +11,8 @@ import pytest
 from tests.full_disk import files_up_to, small_disk
 from tests.media import video_info
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.results.feature_files import is_feature_file, read_features, write_features
+from vidsum.outputs.alone import write_features
+from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.feature_h5 import group_names, write_h5
 from vidsum.results.features import Features
 

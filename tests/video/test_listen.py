@@ -195,6 +195,7 @@ def test_similar_channels_do_not_cancel(tmp_path: Path, rate: int) -> None:
     assert read_mono(tmp_path / "plain.wav", sound, other, rate=rate)[1] == 0
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_speech_in_opposite_channels_is_recognized(shared: Path, own_home: Path) -> None:

@@ -9,27 +9,24 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from vidsum.archive import index, indexed_files
 from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
-from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, filter_files, select_best, to_matches
 from vidsum.archive.migration import open_current
 from vidsum.archive.postgres import public_name
 from vidsum.archive.rows import StoredShot, list_files, list_passages, list_shots, read_rows
-from vidsum.archive.search import ArchiveSearch
+from vidsum.archive.search_queries import build_search
 from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.space_versions import (
-    embed_class_names,
     find_space,
     list_answering,
     list_videos,
@@ -39,23 +36,17 @@ from vidsum.archive.store import Database, default_path, faults, require_copy
 from vidsum.archive.stored_evidence import search_evidence
 from vidsum.errors import DamagedArchiveError, InputError, Mention, UsageError, VidsumError
 from vidsum.evidence.audible import describe_unknown
-from vidsum.evidence.match_probability import (
-    PICTURE_KIND,
-    Condition,
-    QueryKind,
-    embed_background,
-    kind_of,
-    prepare_queries,
-)
 from vidsum.evidence.protocol import Passage, encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.spaces import embed_queries, resolve_space
+from vidsum.grounding.spaces import resolve_space
 from vidsum.grounding.vse_map import NAME
+from vidsum.io.paths import FileKey, reads_of
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
+from vidsum.outputs.alone import PathLike, own_record, write_alone
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
-from vidsum.pipelines.queries import find_unread, query_warnings, read_queries
+from vidsum.pipelines.queries import find_unread, query_warnings
 from vidsum.pipelines.sources import expand
 from vidsum.results.settings import WORDS
 from vidsum.types import Progress, clip_interval
@@ -71,7 +62,7 @@ class Archive:
     or written.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
+    def __init__(self, path: PathLike | None = None, *, create: bool = True) -> None:
         self.path = path if isinstance(path, str) and is_server(path) else Path(path or default_path())
         self.notes: tuple[str, ...] = ()  # on what opening it has changed
         if self.is_there or not create:
@@ -108,7 +99,7 @@ class Archive:
 
     def add(
         self,
-        videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        videos: PathLike | Sequence[PathLike],
         *,
         recursive: bool = False,
         progress: Progress | None = None,
@@ -180,12 +171,12 @@ class Archive:
             free = wait_for_claims(self._connection, [*keys.values()]) if keys else ()
             return [path for path in paths if keys[path] in free]
 
-    def remove(self, *paths: str | os.PathLike[str]) -> int:
+    def remove(self, *paths: PathLike) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""
         with faults(self.path):
             return indexed_files.remove(self._connection, paths)
 
-    def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
+    def mark_gone(self, *folders: PathLike) -> list[str]:
         """Mark the missing videos of folders, which searches then skip, and return them."""
         with faults(self.path):
             return indexed_files.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
@@ -246,7 +237,7 @@ class Archive:
             if not spaces or not files:
                 return []
             require_weights(self.name, name)
-            search = self._build_search(name, text, options)
+            search = build_search(self._connection, name, text, options)
             videos = {*files} & list_videos(about, spaces)
             hits = search_evidence(self._connection, self.name, text, options, videos)
             if options.includes("picture"):
@@ -254,11 +245,18 @@ class Archive:
                 hits = [*likely, *search.run(spaces, videos)]
             matches = [match for hit in hits for match in to_matches(hit, files, search)]
             best = select_best(matches, options)
-        if find_unread(options.list_texts(text), self._space_of(options), options.language):
-            best = [replace(match, present=None) for match in best]
-        return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
+        is_unread = bool(find_unread(options.list_texts(text), self._space_of(options), options.language))
+        return [
+            replace(
+                match,
+                present=None if is_unread else match.present,
+                start_offset_s=self.start_offset_s(match.video),
+                archive=self.name,
+            )
+            for match in best
+        ]
 
-    def start_offset_s(self, video: str | os.PathLike[str]) -> float:
+    def start_offset_s(self, video: PathLike) -> float:
         """Return the time from the start of a file to its first picture."""
         source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
         rows = self.read_rows(["videos.id", "videos.start_offset_s"], source, os.fsencode(video))
@@ -315,8 +313,13 @@ class Archive:
         with faults(self.path):
             return self._connection.execute(query, values).fetchall()
 
-    def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
+    def write_clip(
+        self, match: Match, path: PathLike, *, overwrite: bool = False, reads: Mapping[FileKey, str] = {}
+    ) -> tuple[str, ...]:
+        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`.
+
+        `overwrite` replaces a file that vidsum did not write, but none of `reads`.
+        """
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
@@ -325,24 +328,9 @@ class Archive:
         picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
-        return write_segments(video, segments, path, comment=label_of(facts)).warnings
-
-    def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
-        vectors = [embed_example(self._connection, space, like) for like in options.like]
-        kinds: list[QueryKind] = [PICTURE_KIND] * len(vectors)
-        if options.list_texts(text):
-            texts = read_queries(options.list_texts(text)).texts
-            vectors.append(embed_queries(space, texts, language=options.language))
-            kinds += map(kind_of, texts)
-        rows, names = np.concatenate(vectors), embed_class_names(space)
-        after = len(rows) - len(options.then)
-        first = after - len(options.without)
-        steps = [Condition((*range(first),), (*range(first, after),))]
-        steps += [Condition((number,)) for number in range(after, len(rows))]
-        queries = prepare_queries(kinds, rows, embed_background(space), names if len(names) else None)
-        return ArchiveSearch(
-            self._connection, options, steps=tuple(steps), queries=queries, space=space, names=names
-        )
+        write = partial(write_segments, video, segments, comment=label_of(facts))
+        reads = {**reads_of([match.video]), **reads}
+        return write_alone(own_record(Path(path)), write, overwrite=overwrite, reads=reads)[0].warnings
 
     def _space_of(self, options: SearchOptions) -> str:
         """Return the space whose text encoder reads a query; words and sounds are compared in `vse`."""

@@ -27,9 +27,8 @@ from vidsum.errors import (
     quote,
 )
 from vidsum.io.atomic import check_target, make_folder
-from vidsum.io.cache import home
 from vidsum.io.locks import has_locks
-from vidsum.io.paths import is_file
+from vidsum.io.paths import home, is_file
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes

@@ -53,7 +53,7 @@ def run_inputs(
         return failed(command, item.name, error, common)
 
     def start(items: Sequence[BatchInput]) -> Generator[Reply, None, None]:
-        guarded = partial(_guarded, command, work, common, are_videos)
+        guarded = partial(_run_one, command, work, common, are_videos)
         if are_videos and common.ray:
             from vidsum.batch.cluster import on_cluster
 
@@ -95,7 +95,7 @@ def _run_here(
         yield answer
 
 
-def _guarded(
+def _run_one(
     command: str,
     work: Work,
     common: CommonOptions,
@@ -104,25 +104,17 @@ def _guarded(
     progress: Progress | None,
 ) -> Reply:
     """Return the answer of the work on an input, after the checks that all commands share."""
-    step = partial(_check_and_run, command, work, common, are_videos, item, progress)
-    return reply_of(command, item.name, common, step)
 
+    def check_and_run() -> Reply:
+        if item.fault:
+            raise item.fault
+        if common.skip_existing and (skipped := _skipped(item)):
+            return skipped
+        if are_videos:
+            _prepare(command, item, common, progress)
+        return work(item, progress)
 
-def _check_and_run(
-    command: str,
-    work: Work,
-    common: CommonOptions,
-    are_videos: bool,
-    item: BatchInput,
-    progress: Progress | None,
-) -> Reply:
-    if item.fault:
-        raise item.fault
-    if common.skip_existing and (skipped := _skipped(item)):
-        return skipped
-    if are_videos:
-        _prepare(command, item, common, progress)
-    return work(item, progress)
+    return reply_of(command, item.name, common, check_and_run)
 
 
 def _skipped(item: BatchInput) -> Reply | None:

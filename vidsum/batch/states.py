@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.batch.reply import Reply
-from vidsum.errors import Mention, OutputError
 from vidsum.io.atomic import as_utf8
 from vidsum.io.text import csv_text
-from vidsum.outputs.alone import own_record, save_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
@@ -66,21 +64,12 @@ def count_states(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} inputs: {words}"
 
 
-def require_table(path: Path, *, overwrite: bool) -> None:
-    """Raise OutputError if a foreign file is there and `overwrite` is off."""
-    if overwrite:
-        return
-    artifacts = own_record(path)
-    if path.is_file() and path.suffix.lower() != ".csv" and not artifacts.owns(path):  # more likely a mistake
-        other = Mention("table", str(path.with_name(f"{path.stem}_table.csv")))
-        raise OutputError("already exists, and is not a table of vidsum", other, path)
-    artifacts.require_ours([path])
-
-
 def write_table(
     path: Path, rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *, overwrite: bool
 ) -> None:
-    """Write a row per input. Raises OutputError: the file is foreign, or cannot be written."""
+    """Write a row per input. Raises OutputError: it is foreign, or cannot be written."""
+    from vidsum.outputs.alone import save_text
+
     names = (*_FIRST_COLUMNS, *columns, *_LAST_COLUMNS)
-    text = as_utf8(csv_text([names, *([row.get(name) for name in names] for row in rows)]))
-    save_text(text, path, overwrite=overwrite)
+    text = csv_text([names, *([row.get(name) for name in names] for row in rows)])
+    save_text(as_utf8(text), path, overwrite=overwrite)

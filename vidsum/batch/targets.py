@@ -9,6 +9,7 @@ from typing import TypeVar
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError, fill, listed
+from vidsum.io.atomic import check_target
 from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
 from vidsum.outputs.artifacts import Artifacts
@@ -136,14 +137,31 @@ def check_files(inputs: Sequence[BatchInput], common: CommonOptions) -> list[Bat
 
 
 def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
-    """Raise a UsageError where `--table` is an input or another output."""
+    """Check `--table` before any work.
+
+    Raises UsageError: it is no CSV file, an input or another output. OutputError: it is foreign, or cannot
+    be written.
+    """
+    if not common.table:
+        return
     written = Written()
     for item in inputs:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
-    if common.table and (owner := reserve(common.table, "--table", files_of_run(inputs, common), written)):
+    if owner := reserve(common.table, "--table", files_of_run(inputs, common), written):
         fault = (f"{common.table}: would be written for {owner} and for ", Mention("table"))
         raise UsageError(fault, hint=Mention("table", "FILE"))
+    if common.table.is_file() or not common.table.exists():  # not of pipes and devices
+        require_suffix(common.table, (".csv",), "table")
+    _require_writable(common.table, common)
+
+
+def _require_writable(path: Path, common: CommonOptions) -> None:
+    """Raise an OutputError where a file of all inputs is foreign, or cannot be written."""
+    from vidsum.outputs.alone import own_record, require_replaceable
+
+    check_target(path)
+    require_replaceable(own_record(path), overwrite=common.overwrite)
 
 
 def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
@@ -194,6 +212,7 @@ def plan_moment_files(
             raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
         table = Path(str(common.output))
         check_outputs("the table", [table], files_of_run(inputs, common))
+        _require_writable(table, common)
         common = replace(common, output="-")
     elif common.is_file:
         _require_output(Path(str(common.output)), (".json", ".csv"))

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, unknown_name_error
-from vidsum.io.cache import home
 from vidsum.io.packages import pip_install_command
+from vidsum.io.paths import home
 from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
-from vidsum.device import cached_model
+from vidsum.device import cached_model, returning_blocks
 from vidsum.features.text_boxes import FoundBox, Quad, cut_line, is_tall, stretch
 from vidsum.features.text_networks import (
     AngleClassifier,
@@ -66,6 +66,7 @@ class TextReader:
     classifier: AngleClassifier
     recognizer: TextRecognizer
 
+    @returning_blocks()  # the C library would keep up to 60 MB more of them, which differs from run to run
     def read(self, picture: Picture) -> list[ScreenLine]:
         """Return the lines of an RGB picture [H, W, 3] in reading order, with times 0.
 

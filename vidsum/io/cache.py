@@ -1,7 +1,9 @@
 """The cache: what takes long to compute, in files named by a digest of all that it depends on.
 
 An entry is `$VIDSUM_HOME/FOLDER/DIGEST.bin`, or `.npz` of features. All entries together keep to one limit;
-the least recently used ones go first. Other files in `$VIDSUM_HOME`, such as weights, are never touched.
+the least recently used ones go first. As a process does not count them at each write, several that write at
+once may pass the limit by a thirty-second each; one alone does not. Other files in `$VIDSUM_HOME`, such as
+weights, are never touched.
 """
 
 import contextlib
@@ -17,6 +19,7 @@ import numpy as np
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.atomic import atomic_write
+from vidsum.io.paths import home
 from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray, TimeArray
 
@@ -24,17 +27,10 @@ Rows = TypeVar("Rows", FloatArray, TimeArray)
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 
+_UNCOUNTED = 32
+"""A process writes at most the limit divided by this before it counts the bytes of the cache again."""
 _SHA256_BYTES = 32
 _DIGEST = "[0-9a-f]" * 32
-
-
-def home() -> Path:
-    """Return the folder of `weights/`, `features/` ...: `$VIDSUM_HOME`, or the user's cache folder."""
-    if named := os.environ.get("VIDSUM_HOME"):
-        return Path(named).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
 
 
 def is_first_today(notice: str) -> bool:
@@ -84,7 +80,7 @@ def store_file(
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
             write(part)
-        _evict(limit)
+        _count_written(path.stat().st_size, limit)
 
 
 def cache_state() -> dict[str, Any]:
@@ -145,13 +141,28 @@ def _path(folder: str, provenance: Mapping[str, Any], suffix: str) -> Path:
     return home() / folder / f"{digest_of(provenance)}{suffix}"
 
 
-def _evict(limit: int) -> None:
+_room = dict[tuple[Path, int], int]()
+"""Bytes that this process may write into a home with a limit before it counts again."""
+
+
+def _count_written(n_bytes: int, limit: int) -> None:
+    """Remove entries if those of the cache, with new ones of so many bytes, may have passed the limit."""
+    left = _room.get((home(), limit), 0) - n_bytes
+    if left < 0:
+        left = min(limit - _evict(limit), limit // _UNCOUNTED)
+    _room[home(), limit] = left
+
+
+def _evict(limit: int) -> int:
+    """Remove entries if they have passed the limit, for some room; return the bytes of the rest."""
     entries = sorted(_entries(), key=lambda entry: entry[1])
     total = sum(size for _, _, size in entries)
-    for path, _, size in entries:
-        if total > limit:
+    most = limit if total <= limit else limit - limit // _UNCOUNTED
+    for number, (path, _, size) in enumerate(entries, 1):
+        if total > (most if number < len(entries) else limit):  # the newest may need all of it
             remove_entry(path)
             total -= size
+    return total
 
 
 def _entries() -> Iterator[tuple[Path, int, int]]:

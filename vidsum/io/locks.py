@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import sys
 import warnings
 from collections.abc import Iterator
@@ -37,6 +38,53 @@ def lock_file(path: Path, timeout_s: float = -1) -> Iterator[None]:
     finally:
         if is_held:
             lock.release()
+
+
+@contextmanager
+def transient_lock(path: Path) -> Iterator[None]:
+    """Exclude other processes that lock the same file, which is made, and removed at the end.
+
+    A killed process leaves the file, which is empty and holds no lock; the next to lock it removes it. A file
+    of this name that has content is locked, and stays. Where none can be made, as in a folder that may only
+    be read, nothing is excluded: nothing can be written there.
+    """
+    if sys.platform == "win32" or not has_locks(path.parent):  # these files are removed by their locks
+        with lock_file(path):
+            yield
+        return
+    if (descriptor := _open_locked(path)) is None:
+        yield
+        return
+    with os.fdopen(descriptor) as file:  # which is closed last: who waits for the lock must see it go
+        try:
+            yield
+        finally:
+            status = os.fstat(file.fileno())
+            with suppress(OSError):
+                if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+                    path.unlink()
+
+
+def _open_locked(path: Path) -> int | None:
+    """Return the descriptor of a file, made if it is not there and locked; None if it cannot be opened."""
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    while True:
+        try:
+            descriptor = os.open(path, flags, 0o666)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                return descriptor
+        except FileNotFoundError:  # the process that held the lock has removed the file
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
 
 
 def _acquire(lock: BaseFileLock, *, must: bool) -> bool:

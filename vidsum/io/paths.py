@@ -1,4 +1,4 @@
-"""Files that a run reads, by name and by identity, so that no output is written over them."""
+"""Files that a run reads, by name and identity, and that no output is written over; the home of vidsum."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,15 @@ Reads = Mapping[FileKey, str]
 """The option that names each file that is read; empty for an input."""
 
 OTHER_NAME = fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER"))
+
+
+def home() -> Path:
+    """Return the folder of `weights/`, `features/` ...: `$VIDSUM_HOME`, or the user's cache folder."""
+    if named := os.environ.get("VIDSUM_HOME"):
+        return Path(named).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
 
 
 def reads_of(paths: Iterable[str | Path], option: str = "") -> dict[FileKey, str]:

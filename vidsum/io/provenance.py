@@ -57,6 +57,20 @@ def _hash_unchanged(path: Path, size: int, mtime_ns: int, inode: int) -> str:
     return hash_file(path)
 
 
+def seal(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the digest of the rest of it, by which edits are detected."""
+    rest = {name: part for name, part in document.items() if name != "digest"}
+    return {**document, "digest": digest_of(rest)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Return whether a document, which anyone may have written, is as `seal` returned it."""
+    try:
+        return bool(document.get("digest") == seal(document)["digest"])
+    except RecursionError:  # it is nested too deep
+        return False
+
+
 def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(path, value) of all that is not itself a mapping, or a list of them."""
     if isinstance(value, Mapping):

@@ -196,12 +196,15 @@ class Artifacts:
             return set(), []
         if replaced:
             write_record(second, {}, replaced)
-        if is_result(self.record) or outputs:
+        has_record = is_result(self.record) or bool(outputs)
+        if has_record:
             write_record(self.record, document, outputs)
         for path in changed:
             move(produced[path], path)
         for name in deleted:
             (self.record.parent / name).unlink(missing_ok=True)
+        if not has_record and earlier is not None:  # nothing is left that it would list
+            self.record.unlink()
         if replaced or is_left_over:
             second.unlink(missing_ok=True)
         self._tidy(listed.values(), deleted)

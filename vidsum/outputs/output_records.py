@@ -1,22 +1,20 @@
 """Records of the files that vidsum wrote: `outputs`, their SHA-256 by their path relative to the record.
 
 The record of a result is its JSON document. A file without one has a record of its own, `NAME.vidsum.json`.
-While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones. A record
-that was written or edited by hand has a wrong digest, and lists nothing.
+While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones.
 """
 
-import hashlib
-import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.io.atomic import write_text
-from vidsum.io.locks import lock_file
+from vidsum.io.atomic import shortened
+from vidsum.io.locks import transient_lock
+from vidsum.io.provenance import identify_file, is_sealed, seal
 from vidsum.io.text import read_json
 
 ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists
@@ -37,7 +35,7 @@ def is_result(record: Path) -> bool:
 
 
 def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
-    """Return a record without `outputs`, and its outputs.
+    """Return a record without `outputs`, sealed again if it is of a result, and its outputs.
 
     Raises InputError, which does not name the record: it is missing, not vidsum's, or was changed since.
     """
@@ -49,33 +47,20 @@ def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
         document = read_record(record)
     else:
         document = _read_object(record)
-        if not _is_sealed(document) or not _outputs_of(document):
+        if document.get("schema") != _SCHEMA or not _outputs_of(document):
             raise InputError("was not written by vidsum, or edited since")
     left_out = ("outputs",) if is_result(record) else ("outputs", "schema", "digest")
     facts = {name: part for name, part in document.items() if name not in left_out}
-    return facts, _outputs_of(document)
+    return seal(facts) if is_result(record) else facts, _outputs_of(document)
 
 
 def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str, str]) -> None:
     """Write a record. Raises OutputError: it cannot be written."""
+    from vidsum.results.result import write_document  # with NumPy, which usage errors can do without
+
     listed = {"outputs": dict(sorted(outputs.items()))} if outputs else {}
-    if is_result(record):
-        from vidsum.results.result import write_document
-
-        write_document({**document, **listed}, record)
-    else:
-        from vidsum.io.provenance import digest_of
-
-        facts = {"schema": _SCHEMA, **document, **listed}
-        write_text(record, json.dumps({**facts, "digest": digest_of(facts)}, indent=1) + "\n")
-
-
-def _is_sealed(document: Mapping[str, Any]) -> bool:
-    """Return whether a record of files without a JSON document is as vidsum wrote it."""
-    from vidsum.io.provenance import digest_of
-
-    facts = {name: part for name, part in document.items() if name != "digest"}
-    return facts.get("schema") == _SCHEMA and document.get("digest") == digest_of(facts)
+    schema = {} if is_result(record) else {"schema": _SCHEMA}
+    write_document(seal({**schema, **document, **listed}), record)
 
 
 def listed_beside(record: Path) -> Hashes:
@@ -93,18 +78,18 @@ def listed_beside(record: Path) -> Hashes:
 @lru_cache(maxsize=100_000)
 def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
     with suppress(InputError):
-        document = _read_object(path)
-        return _outputs_of(document) if is_result(path) or _is_sealed(document) else {}
+        return _outputs_of(_read_object(path))
     return {}
 
 
 def _read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, if nobody edited it; else an empty one."""
     document = read_json(path)
-    return document if isinstance(document, dict) else {}
+    return document if isinstance(document, dict) and is_sealed(document) else {}
 
 
 def _outputs_of(document: Mapping[str, Any]) -> Hashes:
-    """Return `outputs` of a document, which anyone may have written; empty where it has none."""
+    """Return `outputs` of a document; empty where it has none."""
     outputs = document.get("outputs")
     if not isinstance(outputs, dict) or not str(document.get("schema")).startswith("vidsum."):
         return {}
@@ -123,22 +108,11 @@ def is_inside(name: str) -> bool:
 
 def hash_of(path: Path) -> str:
     """Return the SHA-256 of a file. Raises InputError: it cannot be read."""
-    from vidsum.io.provenance import identify_file
-
     sha256: str = identify_file(path)["sha256"]
     return sha256
 
 
-@contextmanager
-def lock(record: Path) -> Iterator[None]:
-    """Exclude other processes that read or write the files of a record."""
-    from vidsum.io.cache import home  # with NumPy, which usage errors can do without
-
-    name = hashlib.sha256(os.fsencode(os.path.realpath(record))).hexdigest()[:16]
-    with suppress(OSError):
-        (home() / "locks").mkdir(parents=True, exist_ok=True)
-    if not os.access(home() / "locks", os.W_OK):
-        yield
-        return
-    with lock_file(home() / "locks" / f"{name}.lock"):
-        yield
+def lock(record: Path) -> AbstractContextManager[None]:
+    """Exclude other processes that read or write the files of a record; see `transient_lock`."""
+    place = Path(os.path.realpath(record))  # other links to the folder, and to the record, lead to one lock
+    return transient_lock(place.with_name(f".{shortened(place.name)}.vidsum.lock"))

@@ -27,7 +27,6 @@ import requests
 from filelock import Timeout
 
 from vidsum.errors import InputError, Mention, digest_of_url, is_full
-from vidsum.io.cache import home
 from vidsum.io.locks import lock_file
 from vidsum.io.network import (
     PACE,
@@ -43,6 +42,7 @@ from vidsum.io.network import (
     size_of,
     transfer,
 )
+from vidsum.io.paths import home
 from vidsum.io.urls import Url
 from vidsum.pipelines.web_kinds import NoFileError, no_file_error, require_file
 from vidsum.types import Progress

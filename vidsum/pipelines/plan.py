@@ -28,7 +28,7 @@ from vidsum.pipelines.decoding import (
 from vidsum.pipelines.keywords import SamplingOptions
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
 from vidsum.results.cached import find_features, store_cached
-from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.feature_files import read_features, write_feature_file
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, changes_to_features
 from vidsum.types import Interval, Progress, VideoInfo
@@ -190,4 +190,4 @@ def save_features(features: Features, path: Path) -> None:
     from vidsum.shots.segmentation import find
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
-    write_features(features, path, change_points=change_points)
+    write_feature_file(features, path, path.stem, change_points=change_points)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError, OutputError, UsageError, require_type
+from vidsum.errors import InputError, UsageError
 from vidsum.io.arrays import convert_errors
 from vidsum.results.features import Features, read_npz, write_npz
 
@@ -22,38 +22,29 @@ def is_feature_file(name: str) -> bool:
     return Path(name.partition("#")[0]).suffix in SUFFIXES
 
 
-def write_features(
-    features: Features,
-    path: str | os.PathLike[str],
-    *,
-    change_points: FrameArray | None = None,
-    overwrite: bool = False,
-) -> None:
-    """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
-
-    `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError:
-    another suffix. OutputError: it cannot be written, or a file of something else is in the way (`overwrite`
-    replaces it).
-    """
-    require_type(features, Features)
+def require_feature_name(path: str | os.PathLike[str]) -> None:
+    """Raise a UsageError where a file has no suffix of feature files."""
     target = Path(path)
-    if not overwrite and target.is_file() and is_feature_file(target.name):
-        try:
-            read_features(target)
-        except (InputError, UsageError) as error:
-            fault = f"{target}: already exists, and vidsum did not write it"
-            raise OutputError(fault, hint="overwrite=True replaces it") from error
-    if target.suffix == ".npz":
-        write_npz(features, target)
-    elif target.suffix in SUFFIXES:
-        from vidsum.results.feature_h5 import write_h5  # h5py takes .1 s to import
-
-        name = Path(features.video.path).stem if features.video else target.stem
-        shots = {} if change_points is None else {name: {"change_points": change_points}}
-        write_h5({name: features}, target, shots)
-    else:
+    if target.suffix not in SUFFIXES:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
+
+
+def write_feature_file(
+    features: Features, path: Path, name: str, *, change_points: FrameArray | None = None
+) -> None:
+    """Write one video's features, by the suffix: see `vidsum.write_features`. Raises OutputError.
+
+    An h5 file has them under the stem of the video, or under `name` where none is known.
+    """
+    if path.suffix == ".npz":
+        write_npz(features, path)
+    else:
+        from vidsum.results.feature_h5 import write_h5  # h5py takes .1 s to import
+
+        name = Path(features.video.path).stem if features.video else name
+        shots = {} if change_points is None else {name: {"change_points": change_points}}
+        write_h5({name: features}, path, shots)
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:

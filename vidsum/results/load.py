@@ -15,12 +15,12 @@ from typing import Any, TypeVar, get_args
 from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.io.atomic import stems_of
 from vidsum.io.file_names import existing_path, missing_file
-from vidsum.io.provenance import digest_of
+from vidsum.io.provenance import is_sealed
 from vidsum.io.text import read_json
 from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.result import Result, to_text, unsealed
+from vidsum.results.result import Result, to_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
@@ -111,8 +111,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise unknown from None
     if kind_of(document) is None:
         raise unknown
-    digest = digest_of(unsealed(document))
-    is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest
+    is_whole = isinstance(document.get("provenance"), dict) and is_sealed(document)
     if not is_whole or find_fault(document) is not None:
         raise InputError("was edited after vidsum wrote it, or written by another version")
     return document

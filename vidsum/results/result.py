@@ -31,11 +31,11 @@ from typing import (
 
 import numpy as np
 
-from vidsum.errors import OutputError, UsageError, require_type
-from vidsum.io.atomic import as_utf8, check_name, write_text
+from vidsum.errors import UsageError
+from vidsum.io.atomic import as_utf8, write_text
 from vidsum.io.packages import pip_install_command
-from vidsum.io.paths import Reads, reads_of, require_not_read
-from vidsum.io.provenance import digest_of
+from vidsum.io.paths import Reads, reads_of
+from vidsum.io.provenance import seal
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, Seconds, Sha256, TimeArray, VideoInfo, rules
 
@@ -63,26 +63,6 @@ class Span(TypedDict):
 
     start_s: Seconds
     end_s: Seconds
-
-
-def seal(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with the digest of the rest of it, which `read_record` checks."""
-    return {**document, "digest": digest_of(document)}
-
-
-def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a document that its digest is of."""
-    return {name: value for name, value in document.items() if name not in ("digest", "outputs")}
-
-
-def _read_sealed(path: Path) -> dict[str, Any] | None:
-    """Return the document in a file, or None if vidsum did not write it or it was edited since."""
-    try:
-        document = json.loads(path.read_bytes())
-    except ValueError:
-        return None
-    is_sealed = isinstance(document, dict) and document.get("digest") == digest_of(unsealed(document))
-    return document if is_sealed else None
 
 
 def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
@@ -183,7 +163,7 @@ class Result(ContentEquality):
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data, curves included: what `save` writes."""
+        """As JSON-ready data, curves included: what `vidsum.write_json` writes."""
         raise NotImplementedError
 
     @classmethod
@@ -202,13 +182,6 @@ class Result(ContentEquality):
         rows = map(vars, getattr(self, self.parts))
         return [{name: fact for name, fact in row.items() if name != "words"} for row in rows]
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write as JSON, see `write_json`. Raises UsageError: the name does not end in .json."""
-        if Path(path).suffix.lower() != ".json":
-            hint = "vidsum.write_video writes videos, vidsum.write_features features"
-            raise UsageError(f"{os.fspath(path)}: must end in .json", hint=hint)
-        write_json(self, path, overwrite=overwrite)
-
     def to_pandas(self) -> DataFrame:
         """As a table of shots, moments, segments or features by time. Raises UsageError without pandas."""
         return load_pandas().DataFrame(self.rows())
@@ -222,24 +195,6 @@ class Result(ContentEquality):
         body = "".join(f"<tr>{''.join(map(_cell, row.items()))}</tr>" for row in rows[:_ROWS])
         more = f"<p>… {len(rows) - _ROWS} more</p>" if len(rows) > _ROWS else ""
         return f"{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def write_json(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a result as JSON, whatever the file is called.
-
-    Raises OutputError: it cannot be written, or a file is in the way that vidsum did not write or that was
-    edited (`overwrite` replaces it). UsageError: the path is that of the result's video.
-    """
-    require_type(result, Result)
-    check_name(Path(path))
-    require_not_read(Path(path), reads_of_results(result))
-    earlier = _read_sealed(Path(path)) if Path(path).is_file() else None
-    if not overwrite and Path(path).is_file() and earlier is None:
-        fault = f"{os.fspath(path)}: already exists, and vidsum did not write it, or it was edited"
-        raise OutputError(fault, hint="overwrite=True replaces it")
-    # the files that the earlier document lists stay vidsum's own
-    listed = {"outputs": earlier["outputs"]} if earlier and "outputs" in earlier else {}
-    write_document({**result.to_dict(), **listed}, path)
 
 
 def reads_of_results(*results: Any) -> Reads:

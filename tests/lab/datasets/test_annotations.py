@@ -13,7 +13,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, pair_annotations, read_all, read_annotated
 from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.evaluation.summary_evaluation import evaluate_summaries
-from vidsum.results.feature_files import write_features
+from vidsum.outputs.alone import write_features
 from vidsum.results.feature_h5 import write_h5
 from vidsum.results.features import Features
 

@@ -48,7 +48,7 @@ def main(folder: str, *kills: str) -> None:
     for kill in kills:
         run = Path(folder) / kill
         assert _status_of(lambda: _train(run, int(kill))) == signal.SIGKILL  # noqa: B023 (called at once)
-        assert any(run.glob(".*.part.*"))
+        assert any(run.glob(".*"))
         assert _status_of(lambda: _train(run)) == 0  # noqa: B023
 
 

@@ -25,6 +25,9 @@ from vidsum.lab.training.state import LAST, SCHEMA
 PROGRAM = (sys.executable, "-m", "tests.lab.training.small")
 
 
+FILES = {"best.safetensors", "last.safetensors", "log.csv", "last.safetensors.vidsum.json"}
+
+
 def _fit(folder: Path, settings: LoopSettings = SETTINGS, overwrite: bool = False) -> FitResult:
     return fit(small_recipe(), settings, folder, overwrite=overwrite)
 
@@ -41,8 +44,7 @@ def test_loss_goes_down(tmp_path: Path) -> None:
 
 def test_run_leaves_its_best_and_last_weights_and_a_log(tmp_path: Path) -> None:
     _fit(tmp_path)
-    files = {"best.safetensors", "last.safetensors", "log.csv"}
-    assert {path.name for path in tmp_path.iterdir()} == files
+    assert {path.name for path in tmp_path.iterdir()} == FILES
 
 
 def test_log_has_a_row_for_each_epoch(tmp_path: Path) -> None:
@@ -142,11 +144,11 @@ def test_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
 
 def test_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
-    kills = ["0", "1", "2", "5"]  # after so many files; an epoch writes two or three
+    kills = [*map(str, range(0, 22, 3))]  # after so many renames; an epoch has a dozen
     subprocess.run([*PROGRAM, str(tmp_path), *kills], check=True)
     for kill in kills:
         _same_files(tmp_path / "whole", tmp_path / kill)
-        assert not any((tmp_path / kill).glob(".*"))
+        assert {path.name for path in (tmp_path / kill).glob("[!.]*")} == FILES
 
 
 def test_finished_run_is_up_to_date_and_written_no_more(tmp_path: Path) -> None:
@@ -249,7 +251,7 @@ def test_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["best.safetensors", "log.csv"])
 def test_file_that_is_not_of_a_run_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(OutputError, match="not of a training run"):
+    with pytest.raises(OutputError, match="was not written by vidsum"):
         _fit(tmp_path)
     assert (tmp_path / name).read_text() == "mine"
 
@@ -258,6 +260,34 @@ def test_folder_of_a_run_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("mine")
     with pytest.raises(OutputError, match="cannot be made"):
         _fit(tmp_path / "log.csv" / "run")
+
+
+def test_file_that_was_edited_is_left_alone(tmp_path: Path) -> None:
+    _fit(tmp_path, replace(SETTINGS, epochs=1))
+    (tmp_path / "log.csv").write_text("mine")
+    with pytest.raises(OutputError, match="other settings"):
+        _fit(tmp_path)
+    (tmp_path / "last.safetensors").unlink()
+    with pytest.raises(OutputError, match="or edited since"):
+        _fit(tmp_path)
+    assert (tmp_path / "log.csv").read_text() == "mine"
+
+
+def test_overwriting_a_run_removes_only_what_its_record_lists(keeping: Path) -> None:
+    mine = {"epoch_77.safetensors": (keeping / "best.safetensors").read_bytes(), ".x.part.txt": b"mine"}
+    mine |= {"epoch_2.safetensors": b"mine"}
+    for name, content in mine.items():
+        (keeping / name).write_bytes(content)
+    _fit(keeping, replace(SETTINGS, epochs=1), overwrite=True)
+    assert {path.name for path in keeping.iterdir()} == FILES | mine.keys()
+    assert {name: (keeping / name).read_bytes() for name in mine} == mine
+
+
+def test_overwriting_starts_anew_where_the_state_was_edited(tmp_path: Path) -> None:
+    _fit(tmp_path)
+    (tmp_path / "last.safetensors").write_bytes(b"mine")
+    assert not _fit(tmp_path, overwrite=True).up_to_date
+    assert _fit(tmp_path).up_to_date
 
 
 def test_overwrite_starts_anew(tmp_path: Path) -> None:

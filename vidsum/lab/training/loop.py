@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.checkpoints.trained import Trained
 from vidsum.errors import Mention, VidsumError, fill
 from vidsum.io.atomic import make_folder
 from vidsum.lab.training import state
@@ -73,30 +73,37 @@ def fit(
 
     Writes `best.safetensors`, `last.safetensors` and `log.csv` after each epoch, and `epoch_5.safetensors` of
     `keep_epochs`. `overwrite` drops the run in the folder. Progress is called as progress(name of the folder,
-    epochs done, epochs). Raises OutputError: the folder holds another run, or cannot be written to.
+    epochs done, epochs). Raises OutputError: the folder holds another run or foreign files, or cannot be
+    written to.
     InputError: its run is damaged. VidsumError: NaN or infinity.
     """
     if recipe.validate is None:
         settings = replace(settings, patience=None)
     make_folder(folder)
-    state.clear_parts(folder)
     if overwrite:
         state.clear(folder)
-    state.refuse_foreign(folder)
     about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
-    history = state.load_state(folder, recipe.model, recipe.optimizer, facts)
+    history = () if overwrite else state.load_state(folder, recipe.model, recipe.optimizer, facts)
     resumed = len(history)
+    if not (overwrite or is_over(history, settings)):
+        state.require_ours(folder)
     while not is_over(history, settings):
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
-        if epoch.epoch in keep_epochs:
-            save_trained(folder / state.epoch_file(epoch.epoch), _snapshot(about, recipe.model, epoch))
-        if best_of(history) is epoch:
-            save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
-        finished = is_over(history, settings)
-        state.save_state(folder, recipe.model, recipe.optimizer, facts, history, finished=finished)
+        names = [state.epoch_file(epoch.epoch)] if epoch.epoch in keep_epochs else []
+        names += [state.BEST] if best_of(history) is epoch else []
+        state.save_checkpoint(folder, names, _snapshot(about, recipe.model, epoch), overwrite=overwrite)
+        state.save_state(
+            folder,
+            recipe.model,
+            recipe.optimizer,
+            facts,
+            history,
+            finished=is_over(history, settings),
+            overwrite=overwrite,
+        )
     return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 

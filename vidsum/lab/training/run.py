@@ -10,15 +10,16 @@ import numpy as np
 
 from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding import vse_map
-from vidsum.io.atomic import as_utf8, make_folder, write_text
+from vidsum.io.atomic import as_utf8, make_folder
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.captioned import FeatureSimulator
 from vidsum.lab.datasets.splits import Split
 from vidsum.lab.training.settings import recorded
-from vidsum.lab.training.state import BEST, LAST, clear, is_finished, require_same
+from vidsum.lab.training.state import clear_runs, is_finished, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.outputs.alone import save_text
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
@@ -126,9 +127,8 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
         require_same(read_run(out), document, out)
         return
     if path.exists() and path.read_bytes() != text.encode():
-        for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
-            clear(folder)
-    write_text(path, text)
+        clear_runs(out)
+    save_text(text, path, overwrite=overwrite)
 
 
 def read_run(out: Path) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from torch import nn
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.named import BEST as BEST
-from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
+from vidsum.checkpoints.trained import Trained, read_tensors, save_trained, write_tensors
 from vidsum.errors import InputError, Mention, OutputError, fill
-from vidsum.io.atomic import atomic_write
 from vidsum.io.provenance import flat
+from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.output_records import record_of
 
 SCHEMA = "vidsum.training_state/2"
 LAST, LOG = "last.safetensors", "log.csv"
@@ -31,6 +33,11 @@ class Epoch:
     validation: float | None  # higher is better; None where there is no validation part
 
 
+def save_checkpoint(folder: Path, names: Sequence[str], checkpoint: Trained, *, overwrite: bool) -> None:
+    """Write a checkpoint under some names. Raises OutputError: one is foreign, or cannot be written."""
+    _write(folder, dict.fromkeys(names, lambda path: save_trained(path, checkpoint)), overwrite=overwrite)
+
+
 def save_state(
     folder: Path,
     model: nn.Module,
@@ -39,17 +46,45 @@ def save_state(
     history: Sequence[Epoch],
     *,
     finished: bool,
+    overwrite: bool,
 ) -> None:
-    """Write the log, then history, weights and optimizer state after the last epoch."""
-    with atomic_write(folder / LOG) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Epoch))
-        writer.writerows(astuple(epoch) for epoch in history)
+    """Write the log, then history, weights and optimizer state after the last epoch.
+
+    Raises OutputError: one is foreign, or cannot be written.
+    """
+
+    def write_log(path: Path) -> None:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(field.name for field in fields(Epoch))
+            writer.writerows(astuple(epoch) for epoch in history)
+
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": tensor for key, tensor in state.items()}
     header = {"run": dict(facts), "history": list(map(asdict, history)), "finished": finished}
-    write_tensors(folder / LAST, SCHEMA, header, tensors)
+    _write(folder, {LOG: write_log}, overwrite=overwrite)
+    _write(folder, {LAST: lambda path: write_tensors(path, SCHEMA, header, tensors)}, overwrite=overwrite)
+
+
+def _files(folder: Path, names: Iterable[str]) -> Artifacts:
+    """Return some files of a run, which one record lists."""
+    return Artifacts(record_of(folder / LAST), {name: folder / name for name in names})
+
+
+def _write(folder: Path, writers: Mapping[str, Callable[[Path], None]], *, overwrite: bool) -> None:
+    """Write some files of a run; the others stay, and stay listed."""
+
+    def write(name: str, _: None, path: Path) -> tuple[str, ...]:
+        writers[name](path)
+        return ()
+
+    _files(folder, writers).write(
+        None,
+        {name: partial(write, name) for name in writers},
+        overwrite=overwrite,
+        compose=lambda _: ({}, lambda name: True),
+    )
 
 
 def load_state(
@@ -79,40 +114,26 @@ def load_state(
 
 
 def clear(folder: Path) -> None:
-    """Remove the run in a folder; the state first, so that no half of it is taken for a run.
-
-    The checkpoint goes last: files beside one are of a run.
-    """
-    for name in (LAST, LOG, BEST):
-        (folder / name).unlink(missing_ok=True)
-    for path in folder.glob(epoch_file("*")):
-        if _is_checkpoint(path):
-            path.unlink()
+    """Remove the files of the run in a folder that its record lists, unless somebody edited them."""
+    _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: False))
 
 
-def epoch_file(epoch: int | str) -> str:
-    return f"epoch_{epoch}.safetensors"
+def clear_runs(out: Path) -> None:
+    """Remove the runs in the folders of a folder; see `clear`."""
+    for record in out.glob(f"*/{record_of(Path(LAST)).name}"):
+        clear(record.parent)
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Raise OutputError where files have the names of a run's, and neither state nor checkpoint is there."""
-    named = [path for name in (BEST, LOG) if (path := folder / name).exists()]
-    if named and not (folder / LAST).exists() and not _is_checkpoint(folder / BEST):
-        raise OutputError(f"{named[0]}: already exists, and is not of a training run", hint=_ANEW)
-
-
-def _is_checkpoint(path: Path) -> bool:
+def require_ours(folder: Path) -> None:
+    """Raise an OutputError, before any work, where a file of a run is foreign."""
     try:
-        read_trained(path)
-    except InputError:
-        return False
-    return True
+        _files(folder, ()).require_ours(folder / name for name in (LAST, LOG, BEST))
+    except OutputError as error:
+        raise OutputError(error.reason, _ANEW, error.path) from error
 
 
-def clear_parts(folder: Path) -> None:
-    """Remove the temporary files that a killed run left."""
-    for part in folder.glob(".*.part.*"):
-        part.unlink(missing_ok=True)
+def epoch_file(epoch: int) -> str:
+    return f"epoch_{epoch}.safetensors"
 
 
 def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.checkpoints.trained import Trained
 from vidsum.errors import Mention, UsageError
 from vidsum.io.atomic import make_folder
 from vidsum.lab.datasets.annotated_videos import target_of
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.lab.training.run import TrainingRun, split_facts
-from vidsum.lab.training.state import BEST, refuse_foreign
+from vidsum.lab.training.state import BEST, require_ours, save_checkpoint
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, moving_average
 from vidsum.types import FloatArray, Progress, TimeArray, reported
@@ -31,18 +31,26 @@ _END_SCALE = 3.0  # factor of the time from the start and to the end, which the 
 
 
 def fit_split(
-    run: TrainingRun[RidgeSettings], number: int, progress: Progress | None = None
+    run: TrainingRun[RidgeSettings],
+    number: int,
+    progress: Progress | None = None,
+    *,
+    overwrite: bool = False,
 ) -> tuple[Path, "Fitted"]:
-    """Fit the model of one split, see `fit_ridge`, and write its checkpoint, whose path comes too."""
-    split = run.splits[number]
+    """Fit the model of one split, see `fit_ridge`, and write its checkpoint, whose path comes too.
+
+    `overwrite` replaces a foreign file. Raises OutputError: a file is foreign, or cannot be written.
+    """
+    split, target = run.splits[number], run.folder(number) / BEST
+    make_folder(target.parent)
+    if not overwrite:
+        require_ours(target.parent)
     fitted = fit_ridge(run, split.train, progress)
     facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}
-    target = run.folder(number) / BEST
-    make_folder(target.parent)
-    refuse_foreign(target.parent)
     training = {**run.facts, **facts}
     config, tensors = asdict(run.settings.model), fitted.model.arrays
-    save_trained(target, Trained("ridge", config, run.features, training, tensors))
+    checkpoint = Trained("ridge", config, run.features, training, tensors)
+    save_checkpoint(target.parent, [BEST], checkpoint, overwrite=overwrite)
     return target, fitted
 
 
