@@ -1,28 +1,35 @@
 """What actions add to `ground`: queries about actions in two halves, and other queries.
 
-    python -m docs.benchmarks.actions FOLDER JOINED [--extra CLIPS] [--seeds N]
+    python -m docs.benchmarks.actions FOLDER JOINED [--extra CLIPS] [--line SLOPE LEAST] [--labels]
 
 FOLDER gets films joined from clips of actions, and JOINED the ten films of `docs.benchmarks.grounding`; those
 that are there are used again. CLIPS has the clips of the repositories that action_moments.json names. R@1 at
 IoU .5 and mIoU of the first moment, per cent, without and with actions; intervals of the difference, 95 per
-cent, by a bootstrap over the videos that the queries are about.
+cent, by a bootstrap over the videos that the queries are about. `--line` gives actions the weight SLOPE times
+what the nearest name's cosine exceeds LEAST by. `--labels` tells instead how often the likeliest action of a
+shot is among those that were written down.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_action_films
+from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_action_films, present_videos
 from docs.benchmarks.grounding import by_curve, resampled, scored
 from docs.benchmarks.joined import KINDS, composite, embed, truth_of
 from docs.benchmarks.natural import SPACE, natural_films
+from vidsum.features.movinet import action_names
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
 from vidsum.lab.datasets.timed_sentences import MomentVideo
 from vidsum.types import TimeArray
 
+_LEAST_LABELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_LEAST_SHOT_S, _LEAST_SHARED_S = 1.5, 0.3
 _HALVES: tuple[Half, ...] = ("a", "b")
 Asked = tuple[ClipEmbeddings, MomentVideo]
 """A video, and its queries."""
@@ -38,6 +45,14 @@ def measured(videos: Sequence[Asked], *, actions: bool) -> TimeArray:
     return np.concatenate(rows)
 
 
+def weighted(video: ClipEmbeddings, line: Sequence[float] | None) -> ClipEmbeddings:
+    """A video whose actions have the weight of a slope and a least cosine."""
+    if line is None or video.actions is None:
+        return video
+    slope, least = line
+    return replace(video, actions=replace(video.actions, weight_line=(slope, -slope * least)))
+
+
 def row(name: str, videos: Sequence[Asked]) -> str:
     """A row of the table."""
     clips = [query.qid for _, truth in videos for query in truth.queries]
@@ -51,15 +66,58 @@ def row(name: str, videos: Sequence[Asked]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def named_shots(video: ClipEmbeddings, noted: Mapping[str, Any]) -> list[tuple[float, bool]]:
+    """The probability of the likeliest action of each shot, and whether it was written down."""
+    assert video.actions is not None
+    assert video.shots_s is not None
+    sharp = video.actions.probabilities**2  # softmax of the logits, not of half of them
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    middles, names, shots = video.timestamps + video.step_s / 2, action_names(), list[tuple[float, bool]]()
+    for start_s, end_s in pairwise(video.shots_s.tolist()):
+        is_inside = (middles >= start_s) & (middles < end_s)
+        if end_s - start_s < _LEAST_SHOT_S or not is_inside.any():
+            continue
+        moments = [
+            moment
+            for moment in noted["moments"]
+            if any(min(b, end_s) - max(a, start_s) > _LEAST_SHARED_S for a, b in moment["windows"])
+        ]
+        true = {name for query in (*noted["whole"], *moments) for name in query.get("kinetics", ())}
+        likely = sharp[is_inside].mean(axis=0)
+        shots.append((float(likely.max()), names[int(likely.argmax())] in true))
+    return shots
+
+
+def print_labels(extra: Path) -> None:
+    """Print how many shots have an action from a probability on, and how many are right."""
+    for half in _HALVES:
+        shots = [
+            shot
+            for path, noted in present_videos(half, extra)
+            for shot in named_shots(embed(path, SPACE, "auto"), noted)
+        ]
+        for least in _LEAST_LABELS:
+            right = [is_right for probability, is_right in shots if probability >= least]
+            print(
+                f"half {half}, from {least:g} on: {sum(right)} of {len(right)} right, of {len(shots)} shots"
+            )
+
+
 def main() -> None:
     """Print the table."""
     parser = argument_parser(__doc__, "folder", "joined")
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--line", type=float, nargs=2, metavar=("SLOPE", "LEAST"))
+    parser.add_argument("--labels", action="store_true")
     options = parser.parse_args()
+    if options.labels:
+        print_labels(options.extra)
+        return
 
     def see(paths: Mapping[Path, MomentVideo]) -> list[Asked]:
-        return [(embed(path, SPACE, "auto"), truth) for path, truth in paths.items() if truth.queries]
+        videos = [(embed(path, SPACE, "auto"), truth) for path, truth in paths.items() if truth.queries]
+        return [(weighted(video, options.line), truth) for video, truth in videos]
 
     print("| queries | n | R@1 .5 without | with | change | mIoU without | with | change |\n|" + "---|" * 8)
     parts: dict[str, list[Asked]] = {}

@@ -30,6 +30,8 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
     monkeypatch.setattr("vidsum.pipelines.embedding.extraction_for", _extraction_of)
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
+    monkeypatch.setattr("vidsum.pipelines.embedding.movement_job", lambda *_: None)  # colours do not act
+    monkeypatch.setattr("vidsum.pipelines.ground.embed_action_names", lambda: None)
     monkeypatch.setattr("vidsum.pipelines.ground.embed_queries", lambda space, texts, *_: _encode(texts))
     monkeypatch.setattr(
         "vidsum.grounding.chosen_model.embed_words", lambda space, texts: _encode_words(texts)

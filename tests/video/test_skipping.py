@@ -75,11 +75,27 @@ def test_skipping_keeps_samples_of_older_codecs(codec: str, tmp_path: Path) -> N
     assert samples(path, (2.0,), strict=False) == samples(path, (2.0,), strict=True)
 
 
-def n_decoded(path: Path, fps: float | None, *, fast: bool = False) -> int:
+def n_decoded(path: Path, fps: float | None, *guests: Sampling, fast: bool = False) -> int:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        skipper = FrameSkipper(stream, [Sampling(fps)], 0.0, DecodeLog(), fast=fast)
+        skipper = FrameSkipper(stream, [Sampling(fps), *guests], 0.0, DecodeLog(), fast=fast)
         return sum(len(packet.decode()) for packet in skipper.mark(container.demux(stream)))
+
+
+def test_guests_show_what_is_decoded_for_others(tmp_path: Path) -> None:
+    path = few_b_frames(tmp_path / "film.mp4", 3)
+    guest = Sampling(5.0, Exact(32, 24), is_guest=True)
+    with read_frames(probe(path), [Sampling(1.0, Exact(32, 24)), guest]) as frames:
+        samples_of = list(frames)
+    alone = samples(path, (1.0,), strict=False)
+    of_host = [(i, frame.index, frame.pts_s, frame.image.tobytes()) for i, frame in samples_of if i == 0]
+    assert of_host == alone
+    times = np.array([(frame.time_s, frame.pts_s) for i, frame in samples_of if i == 1])
+    np.testing.assert_allclose(times[:, 0], np.arange(len(times)) / 5)
+    lags = times[:, 0] - times[:, 1]
+    assert lags.min() > -0.001
+    assert 0.04 < lags.max() < 0.17  # of four pictures, not all are decoded
+    assert n_decoded(path, 1.0, guest) == n_decoded(path, 1.0) < n_decoded(path, 5.0)
 
 
 def few_b_frames(path: Path, b_frames: int) -> Path:

@@ -28,9 +28,10 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     first, after = np.searchsorted(movement.timestamps, [start_s, end_s])
     first = np.minimum(first, len(movement) - 1)
     after = np.maximum(after, first + 1)  # a shot between two frames has those of the next
-    sums = np.cumsum(movement.array, axis=0, dtype=np.float64)
-    sums = np.concatenate([np.zeros((1, movement.dim)), sums])
-    return np.asarray((sums[after] - sums[first]) / (after - first)[:, None], np.float32)
+    means = np.empty((len(middles_s), movement.dim), np.float32)
+    for row, start, end in zip(means, first.tolist(), after.tolist(), strict=True):  # sums of all are large
+        row[:] = movement.array[start:end].mean(axis=0)
+    return means
 
 
 def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:

@@ -24,6 +24,7 @@ from vidsum.evidence.match_probability import (
 from vidsum.evidence.picture import Picture
 from vidsum.features.settings import Extraction
 from vidsum.grounding import languages, vse_map
+from vidsum.grounding.actions import embed_action_names
 from vidsum.grounding.chosen_model import EncodedQueries, load_model, locate, resolve_model
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
@@ -156,6 +157,8 @@ class MomentSearch:
             embed_background(self.space)
             if describe_space(self.space).is_mapped:
                 name_embeddings()
+                if self.retrieval.actions:
+                    embed_action_names()
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
         return embed_queries(self.space, texts, self.retrieval.language)
