@@ -67,7 +67,8 @@ def answers(
         queries = embed_queries(space, texts)
         curves = similarity_curves(video, queries)
         if parts:
-            for number, row in enumerate(("map", "objects")[: 1 + bool(video.objects)]):
+            named = ("objects", "actions")[: bool(video.objects) + bool(video.actions)]
+            for number, row in enumerate(("map", *named)):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
         for model in models:
             named, reads = resolve_model(model, space if model in ("auto", "similarity") else "auto")

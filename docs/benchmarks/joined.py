@@ -17,7 +17,7 @@ import numpy as np
 from docs.benchmarks import SHARED
 from vidsum.device import Precision
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
+from vidsum.grounding.spaces import STEP_S, ClassMixture, ClipEmbeddings
 from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
@@ -126,16 +126,19 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
         parts = [offset + getattr(video, kind)[:-1] for video, offset in zip(videos, offsets, strict=False)]
         return np.append(np.concatenate(parts), duration_s)
 
-    named = [video.objects for video in videos if video.objects]
-    probabilities = [objects.probabilities for objects in named]
-    objects = replace(named[0], probabilities=np.concatenate(probabilities)) if named else None
+    def joined_mixture(kind: str) -> ClassMixture | None:
+        mixtures = [mixture for video in videos if (mixture := getattr(video, kind))]
+        probabilities = [mixture.probabilities for mixture in mixtures]
+        return replace(mixtures[0], probabilities=np.concatenate(probabilities)) if mixtures else None
+
     video = ClipEmbeddings(
         np.concatenate([video.rows for video in videos]),
         np.arange(int(duration_s / STEP_S)) * STEP_S,
         STEP_S,
         duration_s,
-        objects,
+        joined_mixture("objects"),
         joined_edges("shots_s"),
         scenes_s=joined_edges("scenes_s"),
+        actions=joined_mixture("actions"),
     )
     return video, MomentVideo("long", duration_s, tuple(queries.values()))
