@@ -31,8 +31,7 @@ SAMPLING = Sampling(FPS, ShortSide(SIDE), is_guest=True)
 _FRAMES_AT_ONCE = 8  # their activations fit the cache
 _STEP = 4  # of the pixels that are compared for a cut
 _MIN_CUT = 30.0
-"""Mean difference of frames, in levels of 255. All 86 joins of four films of clips reach it, and movement
-does 20 times a minute: to forget does little harm."""
+"""Mean difference of frames, in levels of 255: low, since to forget at fast movement does little harm."""
 
 
 def action_names() -> Sequence[str]:
