@@ -18,7 +18,6 @@ from vidsum.commands.options import command
 from vidsum.commands.suggestions import suggest_space
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.atomic import make_folder, stems_of
 from vidsum.io.paths import Reads, reads_of
 from vidsum.options import option
@@ -251,9 +250,11 @@ def _save_clips(
 def _closing_lines(
     matches: Sequence["Match"], rows: Sequence[dict[str, Any]], clips: Path | None
 ) -> list[str]:
+    from vidsum.results.moments import UNLIKELY_BELOW
+
     lines = [] if matches else ["no moments found"]
-    if any(match.present is not None and match.present < UNLIKELY for match in matches):
-        lines.append(f"matches below {100 * UNLIKELY:.0f} % are unlikely to show it")
+    if any(match.present is not None and match.present < UNLIKELY_BELOW for match in matches):
+        lines.append(f"matches below {100 * UNLIKELY_BELOW:.0f} % are unlikely to show it")
     return [*lines, f"{sum('clip' in row for row in rows)} clips in {clips}"] if clips else lines
 
 

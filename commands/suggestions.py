@@ -15,11 +15,11 @@ def suggest_space(space: str, matches: Iterable[float | None], common: CommonOpt
     """
     from vidsum import checkpoints
     from vidsum.io.cache import is_first_today
-    from vidsum.results.moments import verdict_on
+    from vidsum.results.moments import LIKELY_FROM
 
     if space != "vse" or common.quiet or common.json or not sys.stdout.isatty():
         return ()
-    if not any(present is not None and verdict_on(present) != "yes" for present in matches):
+    if not any(present is not None and present < LIKELY_FROM for present in matches):
         return ()
     if any(map(checkpoints.find, CLIP_FAMILY)) or not is_first_today("best_space"):
         return ()

@@ -71,6 +71,12 @@ def joined_action_films(
     return [Film(target, actions_in(target, half)) for target in targets]
 
 
+def files_in(film: Path) -> set[str]:
+    """The file names of the clips of a joined film, from the JSON beside it."""
+    truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
+    return {Path(moment["file"]).name for moment in truth["moments"]}
+
+
 def actions_in(film: Path, half: Half) -> MomentVideo:
     """Where the actions of whole clips of a half are in a joined film, from the JSON beside it."""
     truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())

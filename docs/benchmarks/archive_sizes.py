@@ -4,12 +4,13 @@
     python -m docs.benchmarks.archive_sizes postgres FOLDER --hours 100
     python -m docs.benchmarks.archive_sizes hnsw FOLDER --shots 100000 1000000
 
-Videos of half an hour are simulated: shots of 4 to 8 s, each from one of five of the shared clips, with noise
-of its own in the rows (half the deviation of photographs) and in the logarithms of the class probabilities (.4).
-`search` times whole processes, the first one with the file out of the system's memory, and counts how many of
-the 20 videos that an exact look at every second ranks first are among the 20 that it returns. `postgres` does
-the same on a server of `pgserver`, and `hnsw` compares an exact scan by pgvector with its HNSW index, over one
-row per shot: cosines alone, without classes, windows or edges. Archives that exist in FOLDER are used again.
+Videos of half an hour are simulated: shots of 4 to 8 s, each from one of five of the shared clips, with
+noise of its own in the rows (half the deviation of photographs) and in the logarithms of the class
+probabilities (.4). `search` times whole processes, the first one with the file out of the system's memory,
+and counts how many of the 20 videos that an exact look at every second ranks first are among the 20 that it
+returns. `postgres` does the same on a server of `pgserver`, and `hnsw` compares an exact scan by pgvector
+with its HNSW index, over one row per shot: cosines alone, without classes, windows or edges. Archives that
+exist in FOLDER are used again.
 """
 
 import argparse
@@ -201,7 +202,8 @@ def print_hnsw(folder: Path, sizes: Sequence[int]) -> None:
     texts = [*_TEXTS, *(clip["query"] for clip in known_clips()[:_N_CAPTIONS])]
     vectors = embed_queries("vse", texts)
     print(
-        "| shots | scan | first, s | second, s | recall | index, GB | made in, s |\n|---|---|---|---|---|---|---|"
+        "| shots | scan | first, s | second, s | recall | index, GB | made in, s |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for size in sizes:
         rows = np.concatenate(

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks import SHARED
+from docs.benchmarks.action_moments import Half, files_in, joined_action_films, present_videos
 from docs.benchmarks.joined import KINDS, composite, known_clips, notes, truth_of
 from vidsum.evidence.match_probability import kind_of
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -36,7 +37,7 @@ Evidence = Callable[[ClipEmbeddings, Sequence[str]], Sequence[npt.NDArray[np.flo
 class Asked(NamedTuple):
     """A query of a video."""
 
-    source: str  # film, clip or photograph
+    source: str  # film, clip, photograph, uncut or action film
     kind: str
     text: str
     group: str  # left out together: the clip that it describes, the photograph, or the text
@@ -65,6 +66,54 @@ def ask_films(folder: Path, embed: Callable[[Path], ClipEmbeddings], measure: Ev
             fits = notes()["fits"].get(text, ()) if kind == "short" else ()
             is_true = clip in shown or bool(shown & set(fits))
             answers.append(Asked(source, kind, text, clip, is_true, tuple(map(float, values))))
+    return answers
+
+
+class Action(NamedTuple):
+    """A query about an action."""
+
+    video: str  # the file name
+    text: str
+    classes: set[str]  # of Kinetics that it is near; itself if there is none
+    also: set[str]  # other files that show it
+    is_whole: bool  # whether the whole clip shows it
+
+    def is_in(self, files: set[str]) -> bool:
+        return bool(files & {self.video, *self.also})
+
+
+def ask_actions(
+    folder: Path, extra: Path, embed: Callable[[Path], ClipEmbeddings], measure: Evidence
+) -> list[Asked]:
+    """Every query about an action, of each uncut video, and those of whole clips of six joined films.
+
+    These videos and queries chose nothing of the match probability. A query is absent where no action of the
+    video is near a class of Kinetics that it is near; other queries are not asked.
+    """
+    halves: tuple[Half, ...] = ("a", "b")
+    videos = [video for half in halves for video in present_videos(half, extra)]
+    actions = [
+        Action(
+            Path(video["file"]).name, query["query"], {*(query["kinetics"] or [query["query"]])}, also, whole
+        )
+        for _, video in videos
+        for whole, queries in ((False, video["moments"]), (True, video["whole"]))
+        for query in queries
+        for also in [{*query.get("also", ())}]
+    ]
+    films = [
+        film.path for half in halves for film in joined_action_films(folder, half, range(3), extra=extra)
+    ]
+    asked = [("uncut", path, {path.name}, actions) for path, _ in videos]
+    asked += [("action film", path, files_in(path), [a for a in actions if a.is_whole]) for path in films]
+    answers = []
+    for source, path, files, queries in asked:
+        near = set[str]().union(*(action.classes for action in actions if action.is_in(files)))
+        chosen = [action for action in queries if action.is_in(files) or not action.classes & near]
+        measured = measure(embed(path), [action.text for action in chosen])
+        for action, *values in zip(chosen, *measured, strict=True):
+            is_true, numbers = action.is_in(files), tuple(map(float, values))
+            answers.append(Asked(source, "action", action.text, action.video, is_true, numbers))
     return answers
 
 

@@ -1,19 +1,24 @@
 """Whether a query is true of a video at all: `present` on joined films, clips and photographs.
 
-    python -m docs.benchmarks.presence FOLDER --photographs FOLDER
+    python -m docs.benchmarks.presence FOLDER --photographs FOLDER --actions CLIPS
 
 Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them) and of
-each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
-sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
-is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
-over these. "watch" has the same curves, and the best second of `vidsum watch`, which sees the source once.
-The last lines are fitted to all, and are the curves of `vidsum.evidence.match_probability`.
+each clip by itself; docs.benchmarks.judged describes the photographs. With `--actions`, queries about
+actions are asked of uncut videos and of films joined from them; CLIPS has those that action_moments.json
+names of other repositories. These chose nothing, and get the curves that ship.
+
+True and absent queries count alike in sum. The curve of each kind of query is fitted in ten folds, without
+the clip, photograph or word that a query is of; the threshold of "nested no" is chosen in ten folds of the
+others. In brackets are 95 % of a bootstrap over these. "watch" has the same curves, and the best second of
+`vidsum watch`, which sees the source once. The last lines are fitted to all, and are the curves of
+`vidsum.evidence.match_probability`.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +29,7 @@ from docs.benchmarks.joined import embed
 from docs.benchmarks.judged import (
     Asked,
     Truth,
+    ask_actions,
     ask_films,
     ask_photographs,
     auc,
@@ -58,7 +64,7 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.vse_map import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
-from vidsum.results.moments import NO_BELOW, YES_FROM
+from vidsum.results.moments import NO_BELOW, YES_FROM, Verdict, verdict_on
 from vidsum.types import FloatArray, TimeArray
 
 _FOLDS = 10
@@ -238,15 +244,51 @@ def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
         print(f"| {name} | {' | '.join(cells)} | {due @ is_said / due.sum():.2f} |")
 
 
+def shipped(answers: Sequence[Asked]) -> TimeArray:
+    """[N] probabilities by the curves that ship."""
+    curves = np.array([NAMED[answer.rule] for answer in answers])
+    values = np.array([[answer.measures[0], 1.0, answer.measures[3]] for answer in answers])
+    return logistic((curves * values).sum(axis=1))
+
+
+def print_words(answers: Sequence[Asked], said: TimeArray) -> None:
+    """Print, per source, how often each word is right, and what share of the true and absent ones gets it."""
+    whole, words = truth_about(answers), np.array([verdict_on(present) for present in said])
+    print(f"\n| | {' | '.join(get_args(Verdict))} |")
+    print("|---|" + "---|" * len(get_args(Verdict)))
+    for source in dict.fromkeys(answer.source for answer in answers):
+        rows = np.flatnonzero([answer.source == source for answer in answers])
+        truth, given = whole.take(rows), words[rows]
+        is_true = truth.is_true > 0
+        for name, group in (("true", is_true), ("absent", ~is_true)):
+            shares = [truth.weights[group & (given == word)].sum() for word in get_args(Verdict)]
+            cells = [f"{share / truth.weights[group].sum():.2f}" for share in shares]
+            print(f"| {source}: share of the {name} | {' | '.join(cells)} |")
+        right = [
+            with_interval(partial(share_right, is_absent=word in ("unlikely", "no")), truth, given == word)
+            for word in get_args(Verdict)
+        ]
+        print(f"| {source}: right | {' | '.join(right)} |")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, "folder")
     parser.add_argument("--photographs", type=Path, help="Flickr8k's")
+    parser.add_argument("--actions", type=Path, help="clips of other repositories")
     options = parser.parse_args()
+    if options.actions:
+        actions = ask_actions(
+            options.folder, options.actions, lambda path: embed(path, "vse", "auto"), measure
+        )
+        probabilities = shipped(actions)
+        print_kinds(actions, probabilities, probabilities, probabilities)
+        print_words(actions, probabilities)
     answers = ask_all(options.folder, options.photographs)
     said, bare = cross_fitted(answers, 0), cross_fitted(answers, 1)
     print_kinds(answers, said, bare, cross_fitted(answers, 0, applied_to=2))
     print_verdicts(answers, said)
+    print_words(answers, said)
     for number, name in enumerate(("NAMED", "BARE")):
         for rule in NAMED:
             rows = np.flatnonzero([answer.rule == rule for answer in answers])

@@ -57,7 +57,7 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rounded(matches: list[Match]) -> list[Match]:
     values = ((item, round(item.score, 5), item.present and round(item.present, 5)) for item in matches)
-    return [replace(item, score=score, present=present) for item, score, present in values]
+    return [replace(item, score=score, present=present, archive="") for item, score, present in values]
 
 
 def test_server_answers_as_a_file(url: str, videos: Path, tmp_path: Path) -> None:

@@ -22,11 +22,17 @@ NO_CURVE = np.zeros(0, np.float32)
 
 
 @pytest.mark.parametrize(
-    ("present", "verdict"),
-    [(1.0, "yes"), (0.7, "yes"), (0.69, "unsure"), (0.1, "unsure"), (0.09, "no"), (0.0, "no")],
+    ("verdict", "least", "most"),
+    [
+        ("yes", 0.7, 1.0),
+        ("likely", 0.5, 0.699),
+        ("unsure", 0.25, 0.499),
+        ("unlikely", 0.1, 0.249),
+        ("no", 0.0, 0.099),
+    ],
 )
-def test_verdict_is_yes_from_70_and_no_below_10_per_cent(present: float, verdict: Verdict) -> None:
-    assert verdict_on(present) == verdict
+def test_verdict_has_a_range_of_probabilities(verdict: Verdict, least: float, most: float) -> None:
+    assert (verdict_on(least), verdict_on(most)) == (verdict, verdict)
 
 
 @pytest.mark.parametrize(("present", "text"), [(0.0, "0 %"), (0.126, "13 %"), (0.999, "99 %"), (1.0, "99 %")])

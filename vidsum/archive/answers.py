@@ -22,7 +22,6 @@ from vidsum.archive.matches import Match
 from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions, flag_of
 from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
-from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.atomic import as_utf8
 from vidsum.io.paths import is_file
 from vidsum.io.text import csv_text
@@ -31,7 +30,7 @@ from vidsum.outputs.timelines import joint_format, joint_timeline_text, relative
 from vidsum.results.clock import shift_times
 from vidsum.results.cut_list import Cut
 from vidsum.results.media import url_of
-from vidsum.results.moments import YES_FROM
+from vidsum.results.moments import UNLIKELY_BELOW, YES_FROM
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.reading import make_passages
 from vidsum.version import __version__
@@ -182,7 +181,7 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         "version": __version__,
         "archive": archive.name,
         "outdated": archive.n_outdated(),
-        "unlikely": UNLIKELY,
+        "unlikely": UNLIKELY_BELOW,
         "sure": YES_FROM,
         "latest": _to_dicts([*videos.values()], "id", "video", "duration_s", "shot"),
         "videos": n_videos,
@@ -238,7 +237,8 @@ def render_page(archives: Sequence[Archive], title: str, matches: Sequence[Match
             moment | {"id": page_id(moment["id"]), "shot": page_id(moment["shot"])} for moment in held
         ]
     moments.sort(key=lambda moment: int(moment["rank"]))
-    facts = {"version": __version__, "unlikely": UNLIKELY, "sure": YES_FROM, "title": title, "warnings": []}
+    facts: dict[str, Any] = {"version": __version__, "unlikely": UNLIKELY_BELOW, "sure": YES_FROM}
+    facts |= {"title": title, "warnings": []}
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs})
     stored = stored.replace("<", "\\u003c")
     html, *scripts, base, style = (

@@ -12,7 +12,7 @@ from vidsum.times import TIME
 DEFAULT_MODEL = "auto"
 SHIPPED_GROUNDER = "mrnet"  # the checkpoint for moments that comes with vidsum
 LONGEST_MOMENT_S = 15.0  # of several shots, and by default of a highlight; one shot of a query may be longer
-UNLIKELY = 0.2  # below this probability, a query is called probably absent from a video
+UNLIKELY = 0.2  # below this probability, words or a sound are left out beside other evidence
 
 SPACE_HELP = (
     "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else vse."

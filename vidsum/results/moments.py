@@ -24,14 +24,16 @@ from vidsum.types import (
     rules,
 )
 
-Verdict = Literal["yes", "unsure", "no"]
-YES_FROM, NO_BELOW = 0.7, 0.1
+Verdict = Literal["yes", "likely", "unsure", "unlikely", "no"]
+YES_FROM, LIKELY_FROM, UNLIKELY_BELOW, NO_BELOW = 0.7, 0.5, 0.25, 0.1
 """Match probabilities of the verdicts; docs/algorithms/presence.md says how many are right."""
 
 
 def verdict_on(present: float) -> Verdict:
     """Return whether a query is there, by its match probability."""
-    return "yes" if present >= YES_FROM else "no" if present < NO_BELOW else "unsure"
+    if present >= LIKELY_FROM:
+        return "yes" if present >= YES_FROM else "likely"
+    return "no" if present < NO_BELOW else "unlikely" if present < UNLIKELY_BELOW else "unsure"
 
 
 def format_match(present: float) -> str:
