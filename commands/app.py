@@ -15,12 +15,12 @@ from typer.core import TyperCommand
 
 from vidsum.batch.reply import failed
 from vidsum.batch.settings import CommonOptions
-from vidsum.commands.config import variable_for
+from vidsum.commands.config import OptionNames, variable_for
 from vidsum.commands.options import complete, metavar_of, settings_of
 from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
 from vidsum.device import use_one_arena
-from vidsum.errors import OutputError, UsageError, did_you_mean, show_warning
+from vidsum.errors import OutputError, UsageError, VidsumError, did_you_mean, show_warning
 
 PANELS = {
     "One video": {
@@ -201,8 +201,13 @@ def _handle(error: Exception) -> int:
 
 def _report(error: Exception) -> int:
     words = sys.argv[1:]
-    common = CommonOptions(json="--json" in words, verbose="-v" in words or "--verbose" in words)
     command = next((word for word in words if not word.startswith("-")), "vidsum")
+    common = CommonOptions(
+        json="--json" in words,
+        verbose="-v" in words or "--verbose" in words,
+        # what vidsum raises is in a command's words already
+        explain=None if isinstance(error, VidsumError) else OptionNames(command).explain,
+    )
     answer = failed(command, None, error, common)
     render(answer, common)
     return answer.exit_code

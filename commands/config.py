@@ -208,7 +208,7 @@ def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) 
     try:
         section = parse_yaml(text := read_text(path), str(path))
     except InputError as error:
-        raise UsageError(error.text, error.hint_text, option="config") from error
+        raise UsageError(error.text, error.hint_text, "config", error.subject) from error
     lines = {tuple(map(_key, place)): line for place, line in yaml_lines(text, len(words) + 1).items()}
     values, command = dict[str, Source](), context.find_root().command
     for depth in range(len(words) + 1):
@@ -238,7 +238,7 @@ def _unknown_key(
         if place
         else f"options stand under their command; shared ones: {', '.join(options)}"
     )
-    return UsageError(f"{where}: `{title}` has no {kinds} {key!r}{near}", hint)
+    return UsageError(f"`{title}` has no {kinds} {key!r}{near}", hint, subject=where)
 
 
 def _key(name: Any) -> str:
@@ -247,10 +247,10 @@ def _key(name: Any) -> str:
 
 def _read_section(section: Any, path: Path, title: str) -> dict[str, Any]:
     if not isinstance(section, dict | None):
-        raise UsageError(f"{path}: {title} must be a mapping of options to values")
+        raise UsageError(f"{title} must be a mapping of options to values", subject=path)
     options = {_key(name): value for name, value in (section or {}).items()}
     if len(options) < len(section or {}):
-        raise UsageError(f"{path}: a key appears twice, with - and with _")
+        raise UsageError("a key appears twice, with - and with _", subject=path)
     return options
 
 

@@ -91,8 +91,8 @@ def summarize(
         for item in planned if common.output else ():
             is_mp4 = item.path in bases and bases[item.path].suffix == ".mp4"
             if is_mp4 and item.artifacts and "video" not in item.artifacts.files:
-                fault = f"{item.path}: cannot write {bases[item.path]} from features, which have no pictures"
-                planned = refuse(planned, item, UsageError(fault, hint="give the video"))
+                fault = f"cannot write {bases[item.path]} from features, which have no pictures"
+                planned = refuse(planned, item, UsageError(fault, hint="give the video", subject=item.path))
         inputs = planned
     elif not extra.dry_run:
         require_no_exports(common)

@@ -125,7 +125,7 @@ def path(name: Name, common: Printing) -> Reply:
 
     installed = checkpoints.find(name)
     if installed is None:
-        raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
+        raise WeightsError("its weights are not installed", hint=f"vidsum weights pull {name}", subject=name)
     return Reply(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
 

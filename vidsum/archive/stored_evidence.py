@@ -118,8 +118,10 @@ def search_evidence(
     query = "SELECT 1 FROM evidence WHERE kind = ? AND length(records) > 0 LIMIT 1"
     stored = [kind for kind in kinds if connection.execute(query, (kind,)).fetchone()]
     if options.evidence != "auto" and not stored:
-        fault = f"{archive}: none of its videos has evidence of the kind {options.evidence}"
-        raise InputError(fault, hint=f"vidsum index FOLDER {flag_of(options.evidence)}".rstrip())
+        fault = f"none of its videos has evidence of the kind {options.evidence}"
+        raise InputError(
+            fault, hint=f"vidsum index FOLDER {flag_of(options.evidence)}".rstrip(), subject=archive
+        )
     encoded = encode_queries([text], options.language) if stored else []
     hits = (_search(connection, kind, query, options, videos) for query in encoded for kind in stored)
     return [*chain.from_iterable(hits)]

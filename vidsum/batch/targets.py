@@ -110,7 +110,7 @@ def with_files(
 def _require_output(path: Path, suffixes: Sequence[str]) -> None:
     """Raise a UsageError where an output is a folder, or has none of the suffixes."""
     if path.is_dir():
-        raise UsageError(f"{path}: is a folder", hint=Mention("output_dir", str(path)))
+        raise UsageError("is a folder", hint=Mention("output_dir", str(path)), subject=path)
     require_suffix(path, suffixes)
 
 
@@ -149,8 +149,8 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
     if owner := reserve(common.table, "--table", files_of_run(inputs, common), written):
-        fault = (f"{common.table}: would be written for {owner} and for ", Mention("table"))
-        raise UsageError(fault, hint=Mention("table", "FILE"))
+        fault = (f"would be written for {owner} and for ", Mention("table"))
+        raise UsageError(fault, hint=Mention("table", "FILE"), subject=common.table)
     require_suffix(common.table, (".csv",), "table")
     _require_writable(common.table, common)
 
@@ -242,7 +242,7 @@ def plan_moment_files(
         from vidsum.pipelines.sources import has_pictures
 
         for item in [item for item in planned if item.artifacts and not has_pictures(item.path)]:
-            fault = UsageError(f"{item.path}: features have no pictures", hint="give the video")
+            fault = UsageError("features have no pictures", hint="give the video", subject=item.path)
             planned = refuse(planned, item, fault)
     return planned, common, table
 

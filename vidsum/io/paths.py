@@ -45,7 +45,7 @@ def require_not_read(path: Path, reads: Reads) -> None:
     option = next((reads[key] for key in keys if key in reads), None)
     if option is not None:
         what = f"the file of {option}" if option else "the input"
-        raise UsageError(f"{path}: would be written over {what}", hint=OTHER_NAME)
+        raise UsageError(f"would be written over {what}", hint=OTHER_NAME, subject=path)
 
 
 def keys_of(path: str | Path) -> list[FileKey]:

@@ -75,7 +75,7 @@ def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None
     path = Path(unquote(urlsplit(name).path) if name.lower().startswith("file://") else name)
     name = str(path)
     if not path.exists():
-        raise InputError(f"{name}: no such file", hint="a file, a folder, a URL, camera, or - for stdin")
+        raise InputError("no such file", hint="a file, a folder, a URL, camera, or - for stdin", subject=name)
     if path.is_dir():
         return LiveSource(name, "folder", IDLE_S if idle_s is None else idle_s)
     if follow:
@@ -119,7 +119,7 @@ def read_live(
                 offset_s, held = end_s, frame or held
     if not next_k:
         hints = {"pipe": _AS_IT_COMES, "growing file": _AS_IT_COMES, "stream": _NO_RANGES}
-        raise InputError(f"{source.name}: none of its video can be decoded", hint=hints.get(source.kind))
+        raise InputError("none of its video can be decoded", hint=hints.get(source.kind), subject=source.name)
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
@@ -227,7 +227,7 @@ def _open_bytes(source: LiveSource, file: "GrowingFile | IO[bytes]") -> Any:
         return av.open(file, options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
         fault = "is not a video that can be read as it comes"
-        raise InputError(f"{source.name}: {fault}", hint=_AS_IT_COMES) from error
+        raise InputError(fault, hint=_AS_IT_COMES, subject=source.name) from error
 
 
 class GrowingFile:

@@ -172,7 +172,7 @@ def _read(
             if frame.index >= n_given[i]:
                 yield i, frame
     if not log.frames:
-        raise InputError(f"{info.path}: none of its video can be decoded")
+        raise InputError("none of its video can be decoded", subject=info.path)
     outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
@@ -206,7 +206,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
             while upcoming is not None and upcoming.time_s <= time_s + TOLERANCE_S:
                 on_screen, upcoming = upcoming, next(frames, None)
             if on_screen is None:
-                raise InputError(f"{info.path}: no frame can be decoded at {time_s:.2f} s")
+                raise InputError(f"no frame can be decoded at {time_s:.2f} s", subject=info.path)
             picture = maker.from_frame(on_screen.frame, on_screen.turn_deg)
             stills[index] = Frame(index, time_s, on_screen.time_s, picture)
     return [stills[index] for index in range(len(times_s))]

@@ -119,7 +119,9 @@ def write_segments(
     options = {**_X264, "crf": str(crf)}
     jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
-        raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
+        raise InputError(
+            f"has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}", subject=source
+        )
     chosen = normalise_segments(segments, info.duration_s)
     total_s = sum(end - start for start, end in chosen)
     with (
@@ -133,7 +135,7 @@ def write_segments(
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
-            raise InputError(f"{source}: no frame of the segments to write can be decoded")
+            raise InputError("no frame of the segments to write can be decoded", subject=source)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)

@@ -86,7 +86,7 @@ def evaluate_captions(
     require_extra("captions", "evaluate captions")
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
-        raise UsageError(f"{request.data}: the predictions have captions of different items")
+        raise UsageError("the predictions have captions of different items", subject=request.data)
     captions = {row: [texts[name] for name in described] for row, texts in rows.items()}
     warnings = _warnings(request, items, described, captions)
     first, half = next(iter(captions.values())), len(described) // 2
