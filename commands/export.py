@@ -15,7 +15,7 @@ from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
 from vidsum.batch.targets import attempt, check_files, files_of_run, main_outputs, require_one_text
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import Problem, UsageError, VidsumError, message_of
 from vidsum.options import ADVANCED, option
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
@@ -85,6 +85,7 @@ def _export_one(
 
     result, record, is_one = read_result(item.path), Path(item.path), len(paths) == 1
     make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
+    film = str(settings.video or (result.video.path if result.video else ""))
     texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
     for format, target in paths.items():
         made = attempt(partial(make, format=format, target=target))
@@ -94,7 +95,7 @@ def _export_one(
             errors.append(Problem.of(made))
         else:
             texts[format], warnings = made
-            messages += warnings
+            messages += (message_of(film, warning) for warning in warnings)
     messages = list(dict.fromkeys(messages))
     format = next(iter(paths))
     if common.to_stdout:

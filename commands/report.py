@@ -11,7 +11,7 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.errors import InputError, Problem, UsageError
+from vidsum.errors import InputError, Problem, UsageError, message_of
 from vidsum.io.paths import Reads, reads_of
 from vidsum.io.text import STDIN
 from vidsum.options import option
@@ -89,7 +89,8 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, r
             reads=reads,
         )
         return Reply(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
-    text, warnings = report_text(made, target, page.title)
+    text, about_videos = report_text(made, target, page.title)
+    warnings = tuple(message_of(*warning) for warning in about_videos)
     if page.output == "-":
         return Reply(document=text, messages=warnings)
     line = save_text(text, target, overwrite=page.overwrite, reads=reads)

@@ -89,10 +89,11 @@ def reproduce(
         run_alone("reproduce", common, lambda: _list(wanted.table))
         return
     failed = False
-    for _, table in find_tables(paper, wanted.table):
+    tables = [*find_tables(paper, wanted.table)]
+    for _, table in tables:
         name = f"{paper[0]}, {table.name(paper[0])}"
         answer = reply_of("reproduce", name, common, partial(_reproduce, name, table, wanted, common))
-        render(answer, common, in_batch=True)
+        render(answer, common, n_inputs=len(tables))
         failed = failed or bool(answer.exit_code)
     if failed:
         raise Exit(1)

@@ -12,7 +12,7 @@ from typer import Exit
 
 from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import printable
+from vidsum.errors import message_of, printable
 from vidsum.options import ADVANCED, Option
 from vidsum.times import format_time
 
@@ -98,10 +98,11 @@ def _with_remedies(answer: Reply) -> Reply:
     return replace(answer, errors=tuple(errors))
 
 
-def render(answer: Reply, common: CommonOptions, *, in_batch: bool = False) -> None:
+def render(answer: Reply, common: CommonOptions, *, n_inputs: int = 0) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
-    In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
+    Warnings name the input of a command that has inputs. Where it has several, errors name it too, and JSON
+    documents take one line.
     """
     answer = _with_remedies(answer)
     if common.json:
@@ -109,17 +110,19 @@ def render(answer: Reply, common: CommonOptions, *, in_batch: bool = False) -> N
         return
     stream = sys.stdout
     if answer.document is not None:  # texts for people go to stderr
-        print(_text(answer.document, in_a_line=in_batch), end="", file=stream, flush=True)
+        print(_text(answer.document, in_a_line=n_inputs > 1), end="", file=stream, flush=True)
         stream = sys.stderr
-    prefix = f"{answer.input}: " if in_batch else ""
+    name = (answer.input or "") if n_inputs else ""
     if not common.quiet:
         print_table(answer.table, answer.title, stream)
         for line in (*answer.lines, *(answer.details if common.verbose else ())):
             print(printable(line), file=stream)
         for message in answer.messages:
-            print(f"warning: {printable(_add_prefix(message, prefix))}", file=sys.stderr)
+            print(f"warning: {printable(message_of(name, message))}", file=sys.stderr)
     for problem in answer.errors:
-        print(f"error: {printable(_add_prefix(problem.message, prefix))}", file=sys.stderr)
+        is_named = n_inputs < 2 or problem.subject == name
+        message = problem.message if is_named else message_of(name, problem.message)
+        print(f"error: {printable(message)}", file=sys.stderr)
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
@@ -131,10 +134,6 @@ def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     from vidsum.results.result import to_text
 
     return to_text(document, in_a_line=in_a_line)
-
-
-def _add_prefix(message: str, prefix: str) -> str:
-    return message if message.startswith(prefix) else prefix + message
 
 
 class EnvelopeError(TypedDict):

@@ -15,7 +15,7 @@ from vidsum.batch.targets import attempt
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import Problem, UsageError, VidsumError, message_of
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.atomic import make_folder, stems_of
@@ -228,7 +228,7 @@ def _save_clips(
             del row["clip"]
             problems.append(Problem.of(warnings))
         else:
-            messages += warnings
+            messages += (message_of(match.video, warning) for warning in warnings)
 
 
 def _closing_lines(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import render
-from vidsum.errors import UsageError, printable, redact
+from vidsum.errors import UsageError, message_of, printable, redact
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url
@@ -90,7 +91,7 @@ def watch(
         device=extraction.device,
         video_track=extraction.video_track,
         audio_track=extraction.audio_track,
-        warn=_warn,
+        warn=partial(_warn, source),
         **vars(settings),
     )
     seconds, alerts, longest_lag_s = 0, 0, 0.0
@@ -130,5 +131,5 @@ def _alert_answer(source: str, alert: "Alert") -> Reply:
     return Reply("watch", source, {"alert": data}, (line,))
 
 
-def _warn(message: str) -> None:
-    print(f"warning: {printable(redact(message))}", file=sys.stderr, flush=True)
+def _warn(source: str, message: str) -> None:
+    print(f"warning: {printable(redact(message_of(source, message)))}", file=sys.stderr, flush=True)

@@ -108,10 +108,10 @@ def verify(common: Printing, names: Names) -> None:
 
     def step(item: BatchInput, progress: Progress | None) -> Reply:
         status = checkpoints.verify(item.path)
-        line = f"{item.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return Reply(data=_facts(status), lines=(line,))
-        problem = Problem("WeightsError", line, status.entry.repair_command)
+            return Reply(data=_facts(status), lines=(f"{item.path}: verified",))
+        fault = status.reason or status.state
+        problem = Problem("WeightsError", fault, status.entry.repair_command, item.path)
         return Reply(data=_facts(status), errors=(problem,), exit_code=4)
 
     run_verb("weights verify", step, plain_inputs(wanted), common, are_videos=False)

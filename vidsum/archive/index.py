@@ -190,7 +190,7 @@ def _renew(
     warnings += [note for evidence in made for note in evidence.warnings]
     descriptions = find_descriptions(video)
     if descriptions and hash_file(descriptions) != kinds.get("described"):
-        described, notes = read_descriptions(descriptions, path, digest)
+        described, notes = read_descriptions(descriptions, digest)
         warnings += notes
         made += [described] if described else []
     with connection.transaction():

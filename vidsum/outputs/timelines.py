@@ -107,7 +107,7 @@ def timeline_text(
     if not media.is_conformed:
         return text, ()
     rate = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
-    return text, (f"{info.path}: has {rate}: the timeline runs at {media.fps:g}",)
+    return text, (f"has {rate}: the timeline runs at {media.fps:g}",)
 
 
 def _named_cuts(result: Cutting, played: Cutting, record: Path) -> list[Cut]:

@@ -85,12 +85,12 @@ def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extrac
         if content is None:
             log = DecodeLog()
             content = _listen(sound, log, progress).astype(_STORED).tobytes()
-            faults = [*describe_damage(sound.path, log.errors), *([CANCELLED] if log.cancelled_s else ())]
+            faults = [*describe_damage(log.errors), *([CANCELLED] if log.cancelled_s else ())]
             if extraction.cache and not faults:  # faults must be reported every time
                 cache.store_bytes(_FOLDER, provenance, content)
             warnings += faults
         scores = np.frombuffer(content, _STORED).reshape(-1, N_CLASSES).astype(np.float32)
-        warnings += [f"{sound.path}: {SILENT}"] if is_silent(scores) else []
+        warnings += [SILENT] if is_silent(scores) else []
         return SoundScores(scores, sound.duration_s, tuple(warnings))
 
     return Plan(provenance, make)

@@ -54,7 +54,7 @@ def describe_file(video: VideoInfo) -> tuple[str, ...]:
     """Return notes on a video's time stamps, if they jump, and on high dynamic range."""
     with open_video(video.path) as container:
         hdr = describe_hdr(video.path, video_stream(container, video))
-    return (*read_jumps(video).describe(video.path), *([hdr] if hdr else []))
+    return (*read_jumps(video).describe(), *([hdr] if hdr else []))
 
 
 def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ def plan_transcript(
         if transcript is None:
             transcript, n_damaged = _recognize(sound, settings, extraction.device, progress)
             transcript = replace(transcript, provenance=provenance)
-            warnings = describe_damage(sound.path, n_damaged)  # which must come every time
+            warnings = describe_damage(n_damaged)  # which must come every time
             if extraction.cache and not warnings:
                 store_cached(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
@@ -211,9 +211,9 @@ def read_blocks(
         yield block
 
 
-def describe_damage(path: str | Path, n_damaged: int) -> list[str]:
+def describe_damage(n_damaged: int) -> list[str]:
     """Return a warning of packets that cannot be decoded; none for 0."""
-    fault = f"{path}: {n_damaged} packets of its sound are damaged, and count as silence"
+    fault = f"{n_damaged} packets of its sound are damaged, and count as silence"
     return [fault] if n_damaged else []
 
 

@@ -157,7 +157,7 @@ class _Work:
 
     def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
         warnings = [*describe_used(self.video.path, "audio", self.sound.track)]
-        warnings += describe_damage(self.video.path, log.errors)
+        warnings += describe_damage(log.errors)
         if transcript and transcript.language not in (None, *FILLERS):
             warnings.append(f"the filler words of {transcript.language} are not known: name those to remove")
         return tuple(warnings)

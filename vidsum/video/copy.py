@@ -58,7 +58,7 @@ def copy_segments(
     chosen = normalise_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
-        translate_ffmpeg_errors(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
+        translate_ffmpeg_errors("has packets that MP4 does not support", source, _ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as sound_container,
         atomic_write(target) as part,
@@ -79,7 +79,7 @@ def copy_segments(
             raise InputError("has no frame of the segments to copy", subject=source)
         if extra:
             extra.finish(pictures.clip_s)
-    segments, gaps = pictures.segments, describe_gaps(source, chosen, pictures.segments)
+    segments, gaps = pictures.segments, describe_gaps(chosen, pictures.segments)
     warnings = (*describe_used(source, "audio", info.audio_track), *gaps)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
     return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)

@@ -86,9 +86,9 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
     if number is None:
         return ()
     with open_media(path) as container:
-        message = describe_choice(container, path, kind, number)
+        message = describe_choice(container, kind, number)
     if kind == "audio" and (loud := find_loud_track(path, number)):
-        return (f"{path}: audio track {number} is silent; track {loud} is not",)
+        return (f"audio track {number} is silent; track {loud} is not",)
     return (message,)
 
 

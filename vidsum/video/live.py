@@ -100,7 +100,7 @@ def read_live(
         with closing(connection.container) as container:
             pictures = video_stream(container, source.name, source.video_track)
             if not next_k and (number := track_number(container, pictures)):
-                warn(describe_choice(container, source.name, "video", number))
+                warn(describe_choice(container, "video", number))
             frames = _decode(source, connection, pictures, offset_s, place, warn, tap)
             held, maker = next(frames, None), None
             if held is None:
@@ -159,7 +159,7 @@ def _decode(
         if packet.size and clock.has_begun:
             place.ready_s = time.monotonic()
     if not clock.has_begun and connection.read_to_s is None:
-        warn(f"{source.name}: no picture can be decoded")
+        warn("no picture can be decoded")
 
 
 @dataclass(eq=False)
@@ -204,7 +204,7 @@ def _read_packets(
         yield from connection.container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
         connection.fault = reason_of(name, error)
-        warn(f"{name}: interrupted ({connection.fault})")
+        warn(f"interrupted ({connection.fault})")
 
 
 def _connect_all(source: LiveSource, place: Place, warn: Callable[[str], None]) -> Iterator[Connection]:

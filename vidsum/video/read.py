@@ -166,7 +166,7 @@ def _read(
             n_given[i] = frame.index + 1
             yield i, frame
     except CannotReadError as reason:
-        outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
+        outcome.warnings.append(f"read with PyAV instead, {reason}")
         log = DecodeLog()
         for i, frame in _read_samples(info, samplings, jumps, log, strict=strict):
             if frame.index >= n_given[i]:
@@ -176,11 +176,12 @@ def _read(
     outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
-        raise InputError(damage, hint=("leave out ", Mention("strict"), " to use what can be decoded"))
+        hint = ("leave out ", Mention("strict"), " to use what can be decoded")
+        raise InputError(damage, hint, subject=info.path)
     if has_odd_pixels(info.sample_aspect_ratio):
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
-        outcome.warnings.append(f"{info.path}: {pixels} are treated as square")
-    outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]
+        outcome.warnings.append(f"{pixels} are treated as square")
+    outcome.warnings += [*jumps.describe(), *([damage] if damage else [])]
 
 
 _KEY_FRAME_GAP_S = 3.0  # assumed where the file has no index

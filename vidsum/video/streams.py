@@ -129,7 +129,7 @@ def connect_until_ended(
         if idle_s is not None and time.monotonic() - place.ready_s + wait_s > idle_s:
             return
         if not is_growing:
-            warn(f"{name}: connecting again in {wait_s:g} s")
+            warn(f"connecting again in {wait_s:g} s")
             time.sleep(wait_s)
             failures += 1
 

@@ -57,12 +57,10 @@ def codec_name(track: Any) -> str:
     return str(track.codec_context.codec.canonical_name) if track.codec_context else "unknown"
 
 
-def describe_choice(
-    container: av.container.InputContainer, name: PathLike, kind: TrackKind, number: int
-) -> str:
+def describe_choice(container: av.container.InputContainer, kind: TrackKind, number: int) -> str:
     """Return a message on the track that is used in place of others."""
     tracks = list_tracks(container, kind)
-    used = f"{name}: used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
+    used = f"used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
     return f"{used}; others: {_format_tracks(tracks, besides=number)}"
 
 
