@@ -280,15 +280,16 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
     """Return what is doubtful about the answer to a query; empty if nothing is."""
-    from vidsum.pipelines.listening import explains_silence
+    from vidsum.pipelines.listening import names_sound
     from vidsum.results.moments import NO_BELOW, format_match
 
     moments, present, evidence = query.moments, query.present, grounding.evidence
     if evidence == ("speech",):
         return "probably not said in this video" if moments and moments[0].score < UNLIKELY else ""
     if evidence == ("sound",):
-        is_explained = moments or explains_silence(grounding, query.query)
-        return "" if is_explained else "no such sound in this video"
+        language = grounding.provenance["grounding"].get("language", "auto")
+        is_missing = not moments and names_sound(query.query, language)
+        return "no such sound in this video" if is_missing else ""
     if evidence == ("text",) and (present or 0) < UNLIKELY:
         return "probably not written in this video"
     if present is None or any(moment.evidence != "picture" for moment in moments):
