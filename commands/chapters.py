@@ -40,7 +40,12 @@ class ChapterOutputs:
     save_video: bool = option("Save a copy of the video with the chapters, not encoded again.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum chapters talk.mp4",
+    "vidsum chapters talk.mp4 --save-video",
+    "vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report",
+)
 def chapters(
     sources: Videos,
     settings: ChapterSettings,
@@ -52,12 +57,6 @@ def chapters(
 
     Writes {video}_chapters.json into the current folder and prints the chapters. They are made from the
     speech, which is transcribed once, or from the picture where little is said.
-
-    vidsum chapters talk.mp4
-
-    vidsum chapters talk.mp4 --save-video
-
-    vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
     from vidsum.outputs.timelines import copy_suffix
 

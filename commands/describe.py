@@ -48,14 +48,21 @@ class DescriptionOutputs:
     PANEL = "Output"
 
     speak: str | None = option(
-        "Speak the descriptions on a second sound track. PROGRAM is espeak-ng, flite or a command "
-        "with {text} and {output}; it implies --in-gaps.",
+        "Speak the descriptions on a second sound track.",
         None,
         metavar="PROGRAM",
+        more="PROGRAM is espeak-ng, flite or a command with {text} and {output}; it implies --in-gaps.",
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum describe film.mp4",
+    "vidsum describe film.mp4 --every 5s --sentences captions.csv",
+    "vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng",
+    "vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng",
+    "vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b",
+)
 def describe(
     sources: Videos,
     settings: Describing,
@@ -68,16 +75,6 @@ def describe(
     """Describe videos in words, a sentence per shot.
 
     Writes {video}_descriptions.json, .vtt and .srt into the current folder, and prints the sentences.
-
-    vidsum describe film.mp4
-
-    vidsum describe film.mp4 --every 5s --sentences captions.csv
-
-    vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
-
-    vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng
-
-    vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b
     """
     inputs = read_inputs(sources, common)
     if settings.texts is not None and len(inputs) > 1:

@@ -39,7 +39,7 @@ class ExportSettings:
     PANEL = "Output"
 
     format: tuple[ExportName, ...] = option(
-        "Format of the files. Can be repeated.", (), default_text="by the suffix of --output, else otio"
+        "Format of the files.", (), default_text="by the suffix of --output, else otio"
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", panel=ADVANCED)
     video: Path | None = option(
@@ -47,7 +47,11 @@ class ExportSettings:
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum export film_summary.json -o cut.edl",
+    "vidsum export *_moments.json --format fcpxml --media relative",
+)
 def export(
     results: Results, common: Annotated[CommonOptions, Only((*WRITING, *PRINTING))], settings: ExportSettings
 ) -> None:
@@ -56,10 +60,6 @@ def export(
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
     .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .kodi.edl, .csv
     (LosslessCut), .srt, .vtt, .chapters.txt (YouTube) or .ffmetadata.
-
-    vidsum export film_summary.json -o cut.edl
-
-    vidsum export *_moments.json --format fcpxml --media relative
     """
     inputs = plain_inputs(results)
     require_one_text(results, common)

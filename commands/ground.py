@@ -50,11 +50,9 @@ class QueryOptions:
 
     PANEL = "Queries and moments"
 
-    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for.", (), metavar="TEXT")
     queries: str | None = option("File with one query per line; - for stdin.", None, metavar="FILE")
-    query_audio: tuple[str, ...] = option(
-        "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
-    )
+    query_audio: tuple[str, ...] = option("Recording of a spoken query; - for stdin.", (), metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +69,13 @@ class GroundOutputs:
     saliency: bool = option("Include the saliency curves in the JSON.", False, flag_on=())
 
 
-@command(app)
+@command(
+    app,
+    'vidsum ground film.mp4 --query "a red cup"',
+    'vidsum ground film.mp4 --query "snow" --query "a dog" --plot --clips',
+    "vidsum ground *.mp4 --queries queries.txt --output-dir moments",
+    "vidsum ground film.mp4 --query-audio question.wav",
+)
 def ground(
     sources: Videos,
     query_options: QueryOptions,
@@ -86,14 +90,6 @@ def ground(
 
     Writes {video}_moments.json into the current folder and prints the moments, best first. Many queries cost
     one pass over the video, and none once its features are in the cache.
-
-    vidsum ground film.mp4 --query "a red cup"
-
-    vidsum ground film.mp4 --query "snow" --query "a dog" --plot --clips
-
-    vidsum ground *.mp4 --queries queries.txt --output-dir moments
-
-    vidsum ground film.mp4 --query-audio question.wav
 
     A score ranks the moments of one query in one video. `match`, the
     probability that a moment shows the query, compares videos and queries.

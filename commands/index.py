@@ -48,7 +48,11 @@ class Upkeep:
     watch: bool = option("Keep running, and add new files.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum index ~/Videos --recursive",
+    "vidsum index recordings --archive recordings.vidsum --watch",
+)
 def index(
     sources: Videos,
     common: Reading,
@@ -62,10 +66,6 @@ def index(
     """Add videos to an archive, for vidsum search.
 
     Adds new videos, updates changed ones, and marks moved and missing ones. A run that was stopped resumes.
-
-    vidsum index ~/Videos --recursive
-
-    vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
     if upkeep.watch and any("://" in name for name in named):

@@ -40,17 +40,17 @@ class Page:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum report film_summary.json film_moments.json",
+    "vidsum report *_summary.json -o all.html",
+)
 def report(results: Results, page: Page, common: Printing) -> Reply:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
     the moments of each query, transcript, settings and provenance. It needs no network; paths of videos are
     relative.
-
-    vidsum report film_summary.json film_moments.json
-
-    vidsum report *_summary.json -o all.html
     """
     from vidsum.results.load import read_displayable
 

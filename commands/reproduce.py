@@ -40,15 +40,17 @@ class Wanted:
         "Number of the table: 2, IV or 1b.", None, flags=("--paper-table",), default_text="all", metavar="N"
     )
     data: Path | None = option(
-        "Folder of the data. Under their published names; without it, a line says what to bring.",
+        "Folder of the data.",
         None,
         metavar="FOLDER",
+        more="Under their published names; without it, a line says what to bring.",
     )
     out: Path | None = option(
-        "Folder of runs and reports. Rows that are finished there are kept; an unfinished one is resumed.",
+        "Folder of runs and reports.",
         None,
         flags=("--out", "-o"),
         metavar="FOLDER",
+        more="Rows that are finished there are kept; an unfinished one is resumed.",
     )
     toy: bool = option("Run on tiny generated data, in place of --data.", False)
 
@@ -59,7 +61,12 @@ class Wanted:
             raise UsageError("no folder for runs and reports", hint="--out FOLDER")
 
 
-@command(app)
+@command(
+    app,
+    "vidsum reproduce",
+    "vidsum reproduce mrnet --paper-table 3 --data DATA --out runs/papers",
+    "vidsum reproduce fulltransnet --toy --out runs/try",
+)
 def reproduce(
     paper: Annotated[
         list[str],
@@ -73,14 +80,7 @@ def reproduce(
     wanted: Wanted,
     common: Printing,
 ) -> None:
-    """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too.
-
-    vidsum reproduce
-
-    vidsum reproduce mrnet --paper-table 3 --data DATA --out runs/papers
-
-    vidsum reproduce fulltransnet --toy --out runs/try
-    """
+    """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too."""
     from vidsum.lab.reproduction import find_tables
 
     if len(paper) > 1:

@@ -50,16 +50,23 @@ class SearchOutputs:
     )
     overwrite: bool = option("Replace existing outputs.", False)
     timeline: Path | None = option(
-        "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        "Save a timeline of all moments.",
         None,
         metavar="FILE",
         writes=True,
+        more=".otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
     )
     page: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
     clips_dir: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
 
 
-@command(app)
+@command(
+    app,
+    'vidsum search "a birthday cake"',
+    'vidsum search "a dog runs" --and "snow" --not "people" --per-video 1',
+    'vidsum search "a car arrives" --then "a man gets out" -o found.csv',
+    "vidsum search --like holiday.mp4@1:20-1:25",
+)
 def search(
     where: ArchiveFile,
     filters: SearchOptions,
@@ -70,14 +77,6 @@ def search(
     """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
-
-    vidsum search "a birthday cake"
-
-    vidsum search "a dog runs" --and "snow" --not "people" --per-video 1
-
-    vidsum search "a car arrives" --then "a man gets out" -o found.csv
-
-    vidsum search --like holiday.mp4@1:20-1:25
     """
     from vidsum.archive.answers import to_csv
     from vidsum.archive.archive import Archive

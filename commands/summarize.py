@@ -62,7 +62,12 @@ class SummaryOutputs:
         self.shorts.require_encoded(copy=self.copy)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum summarize film.mp4",
+    "vidsum summarize film.mp4 --budget 45s --storyboard --plot",
+    "vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run",
+)
 def summarize(
     sources: Sources,
     selection: Selection,
@@ -75,12 +80,6 @@ def summarize(
 
     Writes {video}_summary.mp4 and {video}_summary.json into the current folder. With -o FILE.mp4 they are
     FILE.mp4 and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
-
-    vidsum summarize film.mp4
-
-    vidsum summarize film.mp4 --budget 45s --storyboard --plot
-
-    vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     inputs = read_inputs(sources, common)
     bases = main_outputs(inputs, "_summary.mp4", (".mp4", ".json"), common)

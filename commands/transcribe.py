@@ -46,7 +46,7 @@ class TranscriptOutputs:
 
     on_screen_text: bool = option("Read the text on the screen, not the speech.", False)
     format: tuple[_Format, ...] = option(
-        "Save subtitles or plain text too. Can be repeated.",
+        "Save subtitles or plain text too.",
         (),
         default_text="by the suffix of --output, else json",
     )
@@ -54,7 +54,15 @@ class TranscriptOutputs:
     words: bool = option("Include the times of words in JSON and WebVTT.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum transcribe talk.mp4",
+    "vidsum transcribe talk.mp4 --format srt",
+    "vidsum transcribe *.mp4 --output-dir transcripts --words",
+    "vidsum transcribe rede.mp4 --spoken-language de --translate --format txt -o -",
+    "vidsum transcribe show.mp4 --events --format srt",
+    "vidsum transcribe slides.mp4 --on-screen-text --format srt",
+)
 def transcribe(
     sources: Annotated[
         list[str],
@@ -71,18 +79,6 @@ def transcribe(
 
     Writes {video}_transcript.json into the current folder and prints the segments; (?) marks uncertain ones.
     Each file is transcribed once; the transcript is cached.
-
-    vidsum transcribe talk.mp4
-
-    vidsum transcribe talk.mp4 --format srt
-
-    vidsum transcribe *.mp4 --output-dir transcripts --words
-
-    vidsum transcribe rede.mp4 --spoken-language de --translate --format txt -o -
-
-    vidsum transcribe show.mp4 --events --format srt
-
-    vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
     inputs = read_inputs(sources, common)
     chosen = extra.format or (_SUFFIXES.get(Path(common.output or "").suffix, "json"),)

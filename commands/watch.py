@@ -39,7 +39,7 @@ class AlertOptions:
 
     PANEL = "Queries and alerts"
 
-    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for.", (), metavar="TEXT")
     clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False)
     clips_dir: Path | None = option(
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="the current one"
@@ -51,7 +51,13 @@ class AlertOptions:
         return self.clips_dir or (Path() if self.clips else None)
 
 
-@command(app)
+@command(
+    app,
+    'vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips-dir alerts',
+    'vidsum watch recording.ts --follow --query "a dog" --json',
+    'vidsum watch recordings --query "a truck" --min-present 0.8 --for 5s',
+    "ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg",
+)
 def watch(
     source: Source,
     options: AlertOptions,
@@ -65,14 +71,6 @@ def watch(
 
     Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
     per second with the match probability of each query. Ctrl-C stops it.
-
-    vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips-dir alerts
-
-    vidsum watch recording.ts --follow --query "a dog" --json
-
-    vidsum watch recordings --query "a truck" --min-present 0.8 --for 5s
-
-    ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
     """
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source

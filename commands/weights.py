@@ -69,15 +69,15 @@ class PullOptions:
     all: bool = option("Every checkpoint that can be fetched.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights pull i3d",
+    "vidsum weights pull best",
+)
 def pull(options: PullOptions, common: Printing, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     `best` is the most accurate image-text space that is free to use and fits this machine.
-
-    vidsum weights pull i3d
-
-    vidsum weights pull best
     """
     from vidsum import checkpoints
     from vidsum.checkpoints.best import BEST_SPACE, best_space, describe_cost
@@ -141,18 +141,17 @@ class AddOptions:
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights add googlenet-1378be20.pth --as googlenet",
+    "vidsum weights add finetuned.pth --as my_net --network googlenet",
+)
 def add(
     file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
     options: AddOptions,
     common: Printing,
 ) -> Reply:
-    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
-
-    vidsum weights add googlenet-1378be20.pth --as googlenet
-
-    vidsum weights add finetuned.pth --as my_net --network googlenet
-    """
+    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network."""
     from vidsum.checkpoints.named import OFFICIAL
     from vidsum.checkpoints.registry import builtin_entries
 
@@ -168,12 +167,12 @@ def add(
     return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights remove my_net",
+)
 def remove(name: Name, common: Printing) -> Reply:
-    """Delete weights of your own.
-
-    vidsum weights remove my_net
-    """
+    """Delete weights of your own."""
     from vidsum.checkpoints.obtain import remove_user_weights
 
     path = remove_user_weights(name)

@@ -59,7 +59,8 @@ class Limits:
 class Option(Limits):
     """Details of a field that users choose."""
 
-    help: str
+    help: str  # a sentence
+    more: str = ""  # further ones, for the full help
     flags: tuple[str, ...] = ()
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
     panel: str = ""  # heading in `--help`; that of the settings (`PANEL`) if empty
@@ -100,6 +101,11 @@ class Leaf:
         """Its name on a command line and in a file: the first long flag, with underscores."""
         long = next(flag for flag in self.flags if flag.startswith("--"))
         return long.split("/")[0].removeprefix("--").replace("-", "_")
+
+    @property
+    def text(self) -> str:
+        """What it does, in full."""
+        return f"{self.option.help} {self.option.more}".rstrip()
 
     @property
     def is_inverted(self) -> bool:
