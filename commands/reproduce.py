@@ -80,7 +80,7 @@ def reproduce(
     wanted: Wanted,
     common: Printing,
 ) -> None:
-    """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too."""
+    """Reproduce the tables of the papers: train and evaluate each row, and print published figures too."""
     from vidsum.lab.reproduction import find_tables
 
     if len(paper) > 1:
