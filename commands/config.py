@@ -24,11 +24,18 @@ from typing import Any
 from platformdirs import user_config_path
 
 from vidsum.errors import (
+    EmptyResultError,
+    ForeignFileError,
     InputError,
     Mention,
+    MissingError,
+    OutputError,
+    Text,
     UsageError,
     VidsumError,
+    WeightsError,
     did_you_mean,
+    fill,
     find_nearest,
     mentions,
     quote,
@@ -57,9 +64,30 @@ def variable_for(leaf: Leaf, command: str) -> str:
     return "_".join(["VIDSUM", *command.split(), leaf.parameter]).upper()
 
 
+def command_of(context: Any) -> str:
+    """Return the command of a context of Typer, such as `train mrnet`."""
+    words = list[str]()
+    while context.parent is not None:
+        words.insert(0, context.info_name)
+        context = context.parent
+    return " ".join(words)
+
+
 def has_flag(leaf: Leaf, command: str) -> bool:
     """Return whether an option of a command such as `train mrnet` has a flag."""
     return leaf.option.flag_on is None or command.split()[-1] in leaf.option.flag_on
+
+
+_OTHER_FILE = "another file, or a whole copy of this one"
+_REMEDIES: Mapping[type[VidsumError], Text] = {
+    InputError: _OTHER_FILE,
+    EmptyResultError: _OTHER_FILE,
+    MissingError: _OTHER_FILE,
+    ForeignFileError: _OTHER_FILE,
+    WeightsError: "vidsum weights list",
+    OutputError: fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER")),
+}
+"""Remedies by the kind of an error; not those of classes below it."""
 
 
 @dataclass(frozen=True)
@@ -98,17 +126,20 @@ class OptionNames:
             return off if mention.value is False else on
         value = f"{mention.value:g}" if isinstance(mention.value, float) else str(mention.value)
         joint = " " if on.startswith("-") else "="
-        return f'{on}{joint}"{value}"' if " " in value else f"{on}{joint}{value}"
+        return f'{on}{joint}"{value}"' if {" ", "{"} & {*value} else f"{on}{joint}{value}"
 
     def explain(self, error: VidsumError) -> None:
-        """Name the options in an error as users of the command know them, and where their values are from."""
+        """Put an error into the words of the command's users.
+
+        They have its options as flags, where their values are from, and a remedy if it names no better one.
+        """
         mentioned = [mention.name for mention in mentions(error.text)]
         said = [self.variables.get(name) for name in mentioned]
         origins = [self.origins.get(name) for name in (error.option, *mentioned)]
         places = [origin for origin in dict.fromkeys(origins) if origin and origin not in said]
-        error.name_options(self.name, f" (from {' and '.join(places)})" if places else "")
-        if isinstance(error, UsageError):
-            error.hint = error.hint or f"vidsum {self.command} --help"
+        remedy = f"vidsum {self.command} --help" if isinstance(error, UsageError) else None
+        origin = f" (from {' and '.join(places)})" if places else ""
+        error.name_options(self.name, origin, remedy or _REMEDIES.get(type(error)))
 
 
 def _switches(leaf: Leaf, command: str) -> tuple[str, str]:
@@ -138,7 +169,7 @@ def find_sources(context: Any, leaves: Sequence[Leaf], sources: Mapping[str, Sou
 
     Raises UsageError: the file cannot be read, or has a key that is no option.
     """
-    words = context.command_path.split()[1:]
+    words = command_of(context).split()
     config = next(leaf for leaf in leaves if leaf.parameter == "config")
     if file := config_file(value_of(config, sources)):
         stored = _read_file(context, words, file, {leaf.parameter for leaf in leaves})
@@ -150,8 +181,8 @@ def find_sources(context: Any, leaves: Sequence[Leaf], sources: Mapping[str, Sou
 def _flag_or_variable(leaf: Leaf, command: str, typed: Any) -> Source | None:
     if isinstance(typed, list | tuple) and not item_of(leaf.kind):
         if len(values := dict.fromkeys(typed)) > 1:
-            fault = f"{leaf.flags[0]} is given {len(values)} times: {', '.join(map(quote, values))}"
-            raise UsageError(fault, hint=f"one {leaf.flags[0]}")
+            fault = f" is given {len(values)} times: {', '.join(map(quote, values))}"
+            raise UsageError((Mention(leaf.name), fault), hint=("one ", Mention(leaf.name)))
         typed = typed[0] if typed else None
     if typed is not None and typed != []:
         return Source(typed)

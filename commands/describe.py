@@ -16,12 +16,19 @@ from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
-from vidsum.batch.targets import main_outputs, with_files
+from vidsum.batch.targets import (
+    main_outputs,
+    only_json_error,
+    with_files,
+)
 from vidsum.commands.batch import Videos, Writing, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import text_table
 from vidsum.description.settings import Describing
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+)
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import write_text
 from vidsum.options import option
@@ -78,13 +85,14 @@ def describe(
     """
     inputs = read_inputs(sources, common)
     if settings.texts is not None and len(inputs) > 1:
-        raise UsageError(f"--texts has the descriptions of one film, not of {len(inputs)}")
+        fault = f" has the descriptions of one film, not of {len(inputs)}"
+        raise UsageError((Mention("texts"), fault))
     if extra.speak is not None:
         from vidsum.outputs.audio_description import find_speaker
 
         settings = replace(settings, in_gaps=True)
         if common.to_stdout:
-            raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
+            raise only_json_error("speak")
         find_speaker(extra.speak)
     files = {}
     for path, json in main_outputs(inputs, "_descriptions.json", (".json",), common).items():

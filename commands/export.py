@@ -12,10 +12,17 @@ from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
-from vidsum.batch.targets import attempt, check_files, files_of_run, main_outputs, require_one_text
+from vidsum.batch.targets import (
+    attempt,
+    check_files,
+    files_of_run,
+    main_outputs,
+    one_format_error,
+    require_one_text,
+)
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
-from vidsum.errors import Problem, UsageError, VidsumError, message_of
+from vidsum.errors import Problem, VidsumError, message_of
 from vidsum.options import ADVANCED, option
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
@@ -139,7 +146,7 @@ def _wanted(settings: ExportSettings, common: CommonOptions) -> tuple[list[str],
     chosen = dict.fromkeys(PROGRAMS.get(name, name) for name in settings.format)
     formats = [*chosen] or [format_of(output) if output else "otio"]
     if common.to_stdout and len(formats) > 1:
-        raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
+        raise one_format_error()
     ending, named = FORMATS[formats[0]].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]
     return formats, ending, (suffix, named) if named.lower() == suffix else (suffix,)

@@ -12,7 +12,11 @@ from typer import Exit
 
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
-from vidsum.batch.reply import Reply, Rows
+from vidsum.batch.reply import (
+    Reply,
+    Rows,
+    explained,
+)
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -21,7 +25,14 @@ from vidsum.commands.batch import Clipping, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import InputError, Problem, UsageError, printable
+from vidsum.errors import (
+    InputError,
+    Mention,
+    Problem,
+    UsageError,
+    fill,
+    printable,
+)
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
@@ -101,7 +112,7 @@ def ground(
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
-        render(Reply("ground", errors=refused, exit_code=1), common)
+        render(explained(Reply("ground", errors=refused, exit_code=1), common), common)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(
@@ -134,7 +145,8 @@ def ground(
 def _require_one_stdin(common: CommonOptions, options: QueryOptions) -> None:
     """Raise a UsageError where several options would read stdin."""
     if [common.from_file, options.queries, *options.query_audio].count("-") > 1:
-        fault = "only one of --from-file, --queries and --query-audio can read stdin"
+        readers = map(Mention, ("from_file", "queries", "query_audio"))
+        fault = fill("only one of {}, {} and {} can read stdin", *readers)
         raise UsageError(fault, hint="write the others to files")
 
 
@@ -143,7 +155,8 @@ def _require_query(sources: Sequence[str], options: QueryOptions) -> None:
     words = [name for name in sources if not (Path(name).suffix or Path(name).exists())]
     if words and not (options.query or options.queries or options.query_audio):
         text = " ".join(words)
-        raise UsageError(f"a query needs --query; there is no file {' or '.join(words)}", f'--query "{text}"')
+        fault = ("a query needs ", Mention("query"), f"; there is no file {' or '.join(words)}")
+        raise UsageError(fault, hint=Mention("query", text))
 
 
 def ground_one(

@@ -23,7 +23,12 @@ from vidsum.batch.states import Columns
 from vidsum.commands.batch import Reading, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import render
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    VidsumError,
+    fill,
+)
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.options import option
@@ -69,9 +74,11 @@ def index(
     """
     named = list(sources)
     if upkeep.watch and any("://" in name for name in named):
-        raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
+        fault = (Mention("watch"), " looks at files and folders, not at URLs")
+        raise UsageError(fault, hint=("leave out ", Mention("watch")))
     if common.ray not in (None, "local") and not is_server(where.archive):
-        hint = "--jobs N, --ray local, or --archive postgresql://..."
+        ways = Mention("jobs", "N"), Mention("ray", "local"), Mention("archive", "postgresql://...")
+        hint = fill("{}, {}, or {}", *ways)
         raise UsageError("a file is written on one machine", hint=hint)
     if where.archive and not is_server(where.archive):  # no other output may have its name
         common = replace(common, reads={**common.reads, **reads_of([where.archive], option="--archive")})

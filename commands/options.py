@@ -28,6 +28,7 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.config import (
     OptionNames,
     Source,
+    command_of,
     describe_unknown_variables,
     find_sources,
     has_flag,
@@ -138,7 +139,7 @@ def _flatten(function: Callable[..., Any], examples: tuple[str, ...]) -> Callabl
     flags = sorted(filter(is_offered, all_leaves), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
-        command, sources = ctx.command_path.removeprefix("vidsum "), dict[str, Source]()
+        command, sources = command_of(ctx), dict[str, Source]()
         try:
             typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
             sources = typed_sources(command, all_leaves, typed)
@@ -219,15 +220,13 @@ def _type(leaf: Leaf) -> Any:
 
 
 def _option(leaf: Leaf) -> Any:
-    notes = [range_of(leaf), f"default: {words}" if (words := default_of(leaf)) else ""]
-    if leaf.default is MISSING:
-        notes.append("required")
-    note = f" [{'; '.join(shown)}]" if (shown := [*filter(None, notes)]) else ""
+    default = f"default: {words}" if (words := default_of(leaf)) else ""
+    notes = "; ".join(filter(None, [range_of(leaf), default, "required" * (leaf.default is MISSING)]))
     again = "..." if item_of(leaf.kind) else ""
     return typer.Option(
         None,
         *leaf.flags,
-        help=escape(f"{leaf.text}{note}"),
+        help=escape(f"{leaf.text} [{notes}]" if notes else leaf.text),
         metavar=metavar_of(leaf) + again,
         show_default=False,
         rich_help_panel=leaf.option.panel or None,

@@ -11,7 +11,14 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.errors import InputError, Problem, UsageError, message_of
+from vidsum.errors import (
+    InputError,
+    Mention,
+    Problem,
+    UsageError,
+    fill,
+    message_of,
+)
 from vidsum.io.paths import Reads, reads_of
 from vidsum.io.text import STDIN
 from vidsum.options import option
@@ -56,8 +63,8 @@ def report(results: Results, page: Page, common: Printing) -> Reply:
 
     target, reads = Path(page.output), {**reads_of(results), **common.reads}
     if page.bundle is not None and page.output != "report.html":
-        fault = "--bundle excludes --output: its page is index.html"
-        raise UsageError(fault, hint=f"--bundle {page.bundle}")
+        fault = fill("{} excludes {}: its page is index.html", Mention("bundle"), Mention("output"))
+        raise UsageError(fault, hint=Mention("bundle", str(page.bundle)))
     if page.bundle is not None:
         require_suffix(page.bundle, (".zip",), "bundle", any_case=True)
     elif page.output != "-":

@@ -19,7 +19,12 @@ from vidsum.commands.batch import Printing
 from vidsum.commands.config import has_flag
 from vidsum.commands.options import command, complete, settings_of
 from vidsum.commands.result import render, run_alone
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import (
+    Mention,
+    Problem,
+    UsageError,
+    VidsumError,
+)
 from vidsum.options import item_of, option, required
 
 if TYPE_CHECKING:
@@ -56,9 +61,9 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if self.toy and self.data:
-            raise UsageError("--toy makes its own data", hint="leave out --data")
+            raise UsageError((Mention("toy"), " makes its own data"), hint=("leave out ", Mention("data")))
         if (self.toy or self.data) and not self.out:
-            raise UsageError("no folder for runs and reports", hint="--out FOLDER")
+            raise UsageError("no folder for runs and reports", hint=Mention("out", "FOLDER"))
 
 
 @command(

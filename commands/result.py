@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypedDict
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "vidsum.result/1"
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
-Sheet = Annotated[bool, Option("Save a contact sheet with a picture of each.")]
+Sheet = Annotated[bool, Option("Save a contact sheet, a picture of each.")]
 _MAX_TEXT_ROWS = 20
 
 
@@ -80,31 +79,12 @@ def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) ->
         raise Exit(answer.exit_code)
 
 
-_OTHER_FILE = "another file, or a whole copy of this one"
-_REMEDIES = {
-    "UsageError": "{command} --help",
-    **dict.fromkeys(("InputError", "EmptyResultError", "MissingError", "ForeignFileError"), _OTHER_FILE),
-    "WeightsError": "vidsum weights list",
-    "OutputError": "-o FILE, or --output-dir FOLDER",
-}
-"""Remedies by the kind of an error, where it names no better one."""
-
-
-def _with_remedies(answer: Reply) -> Reply:
-    command = f"vidsum {answer.command}" if answer.command != "vidsum" else "vidsum"
-    remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in answer.errors)
-    pairs = zip(answer.errors, remedies, strict=True)
-    errors = (replace(problem, hint=problem.hint or remedy or None) for problem, remedy in pairs)
-    return replace(answer, errors=tuple(errors))
-
-
 def render(answer: Reply, common: CommonOptions, *, n_inputs: int = 0) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
     Warnings name the input of a command that has inputs. Where it has several, errors name it too, and JSON
     documents take one line.
     """
-    answer = _with_remedies(answer)
     if common.json:
         print(json.dumps(_envelope(answer)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return

@@ -11,11 +11,14 @@ import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
 from vidsum.batch.reply import Reply, Rows
-from vidsum.batch.targets import attempt
+from vidsum.batch.targets import (
+    attempt,
+    only_json_error,
+)
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import Problem, UsageError, VidsumError, message_of
+from vidsum.errors import Problem, VidsumError, message_of
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.atomic import make_folder, stems_of
@@ -172,8 +175,9 @@ def _nameable(
 
 def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None:
     """Return the file of `--output`, checked before any work."""
-    if extra.output == "-" and (extra.clips_dir or extra.timeline or extra.page):
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
+    others = {"clips": extra.clips_dir, "timeline": extra.timeline, "page": extra.page}
+    if extra.output == "-" and any(others.values()):
+        raise only_json_error(*(name for name, path in others.items() if path))
     target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
         require_suffix(target, (".json", ".csv"))

@@ -18,7 +18,11 @@ from vidsum.batch.targets import main_outputs, refuse, require_no_exports, with_
 from vidsum.commands.batch import Exporting, Sources, run_verb
 from vidsum.commands.options import Under, Without, command
 from vidsum.commands.result import PlotFormat, interval_table
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    fill,
+)
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.outputs.artifacts import Writer
@@ -58,7 +62,7 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         if self.copy and self.encoding != Encoding():
-            raise UsageError("--copy does not encode: leave out --crf")
+            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention("crf")))
         self.shorts.require_encoded(copy=self.copy)
 
 

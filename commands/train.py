@@ -17,7 +17,10 @@ from vidsum.commands.batch import Printing, run_verb
 from vidsum.commands.options import Chosen, Flags, Without, command
 from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+)
 from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
@@ -207,7 +210,7 @@ def _train_splits(
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations)
     splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
     if wrong := [number for number in data.split if number >= len(splits)]:
-        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
+        raise UsageError(f"unknown split {wrong[0]}", hint=(Mention("split"), f" 0 ... {len(splits) - 1}"))
     origin = {"sources": data.files, "draw": draw_of(data.space)}
     prepared = prepare(videos, splits, out=run.out, overwrite=run.overwrite, **origin)
     numbers = sorted(set(data.split)) or range(len(splits))

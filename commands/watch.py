@@ -13,7 +13,14 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import render
-from vidsum.errors import UsageError, message_of, printable, redact
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    fill,
+    message_of,
+    printable,
+    redact,
+)
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url
@@ -77,11 +84,12 @@ def watch(
 
     if source is None:
         raise UsageError(
-            "no source given", hint="a file, a folder, a URL or camera; --help lists the options"
+            "no source given", hint="a file, a folder, a URL or camera; vidsum watch --help lists the options"
         )
     source = Url(source) if is_url(source) else source
     if common.quiet and not common.json and options.clip_folder is None:
-        raise UsageError("--quiet would print nothing", hint="--json, or --clips")
+        hint = fill("{}, or {}", Mention("json"), Mention("clips"))
+        raise UsageError((Mention("quiet"), " would print nothing"), hint)
     events = watch_source(
         source,
         options.query,

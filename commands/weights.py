@@ -15,7 +15,10 @@ from vidsum.batch.settings import PRINTING, CommonOptions
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Flags, Only, command, complete
 from vidsum.commands.usage import CommandGroup
-from vidsum.errors import Problem
+from vidsum.errors import (
+    Problem,
+    WeightsError,
+)
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
 
@@ -110,9 +113,9 @@ def verify(common: Printing, names: Names) -> None:
         status = checkpoints.verify(item.path)
         if status.state == "present":
             return Reply(data=_facts(status), lines=(f"{item.path}: verified",))
-        fault = status.reason or status.state
-        problem = Problem("WeightsError", fault, status.entry.repair_command, item.path)
-        return Reply(data=_facts(status), errors=(problem,), exit_code=4)
+        fault, hint = status.reason or status.state, status.entry.repair_command
+        problem = Problem.of(WeightsError(fault, hint, subject=item.path))
+        return Reply(data=_facts(status), errors=(problem,), exit_code=WeightsError.exit_code)
 
     run_verb("weights verify", step, plain_inputs(wanted), common, are_videos=False)
 

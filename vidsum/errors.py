@@ -117,10 +117,16 @@ class VidsumError(Exception):
         """The whole message with its options as values, for another error that quotes it."""
         return (f"{self.subject}: ", *_parts(self.text)) if self.subject else _parts(self.text)
 
-    def name_options(self, name: Callable[[Mention], str], origin: str = "") -> None:
-        """Put text and hint into a caller's words: its names of the options, and `origin` at the end."""
+    def name_options(
+        self, name: Callable[[Mention], str], origin: str = "", remedy: Text | None = None
+    ) -> None:
+        """Put text and hint into a caller's words: its names of the options, and `origin` at the end.
+
+        `remedy` is the hint where there is none.
+        """
+        hint = self.hint_text or remedy
         self.words = words_of(self.text, name) + redact(origin)
-        self.hint = words_of(self.hint_text, name) if self.hint_text else None
+        self.hint = words_of(hint, name) if hint else None
 
 
 def message_of(subject: str, text: str) -> str:

@@ -64,11 +64,9 @@ class Option(Limits):
     flags: tuple[str, ...] = ()
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
     panel: str = ""  # heading in `--help`; that of the settings (`PANEL`) if empty
-    default_text: str = ""
-    """The default in words, if it is not a number."""
+    default_text: str = ""  # the default in words, if it is not a number
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    """Values that the command line allows, if they are not all of a Literal or the type is none."""
+    choices: tuple[str, ...] = ()  # those of the command line, if not all of a Literal or the type is none
     names: tuple[str, ...] = ()  # names that a shell completes, if it takes others or files, too
     parse: Callable[[str], Any] | None = None  # turns a text of the command line into a value of the field
     flag_on: tuple[str, ...] | None = None
@@ -88,8 +86,7 @@ class Leaf:
     name: str  # as `build` takes it: the field's name; in optional nested settings `{field}_{name}`
     kind: Any  # the field's type
     option: Option
-    default: Any
-    """MISSING where a value must be given."""
+    default: Any  # MISSING where a value must be given
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -104,7 +101,7 @@ class Leaf:
 
     @property
     def text(self) -> str:
-        """What it does, in full."""
+        """The sentences about it."""
         return f"{self.option.help} {self.option.more}".rstrip()
 
     @property

@@ -82,7 +82,7 @@ class CommonOptions:
         "Save in another format.", (), metavar="FORMAT", more=f"{', '.join(get_args(ExportFormat))}."
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", flag_on=())
-    report: bool = option("Save a page with player, curve and pictures.", False)
+    report: bool = option("Save a page: player, curve and pictures.", False)
     json: bool = option("Print JSON to stdout, one object per line.", False)
     quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"), panel=ADVANCED)
     verbose: bool = option(

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from string import Formatter
 
-from vidsum.errors import Mention, OutputError, Text, UsageError
+from vidsum.errors import Mention, OutputError, Text, UsageError, fill
 from vidsum.io.atomic import check_name, is_special, make_folder, shortened, stems_of
 from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
@@ -186,11 +186,14 @@ def _apart(suffix: str, *, are_together: bool) -> Text:
     """Return the option that keeps the outputs of two inputs of the same name apart."""
     if suffix == ".edl":  # Kodi looks for the name of the video
         return "rename one of them"
-    return (
-        f"-o '{{name}}{suffix}'"
-        if are_together
-        else (f"-o '{{parent}}_{{stem}}{suffix}', or ", Mention("output_dir", "FOLDER"))
-    )
+    if are_together:
+        return Mention("output", f"{{name}}{suffix}")
+    return output_names(f"{{parent}}_{{stem}}{suffix}")
+
+
+def output_names(template: str) -> Text:
+    """Return the options for the names of several outputs, in a message."""
+    return fill("{}, or {}", Mention("output", template), Mention("output_dir", "FOLDER"))
 
 
 def fill_template(output: str, source: str, number: int, suffix: str, url: Url | None = None) -> Path:
@@ -204,7 +207,7 @@ def fill_template(output: str, source: str, number: int, suffix: str, url: Url |
     except (ValueError, LookupError) as error:
         raise UsageError(
             f"braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
-            hint=f"-o '{{parent}}_{{stem}}{suffix}'",
+            hint=Mention("output", f"{{parent}}_{{stem}}{suffix}"),
             subject=output,
         ) from error
 
@@ -220,7 +223,8 @@ def find_clip_faults(clips: Mapping[str, tuple[Path, str]]) -> Iterator[tuple[st
     for source, (folder, stem) in clips.items():
         if (owner := owners.setdefault((os.path.realpath(folder), stem), source)) != source:
             fault = f"{owner} and {source} would have the same clips in {folder}"
-            hint = ("-o '{parent}_{stem}_moments.json', or ", Mention("clips"), " without a folder")
+            template = Mention("output", "{parent}_{stem}_moments.json")
+            hint = fill("{}, or {} without a folder", template, Mention("clips"))
             yield source, UsageError(fault, hint)
     for source in clips:
         place, name = os.path.split(os.path.realpath(source))

@@ -130,7 +130,7 @@ def _read_cuts(path: str | os.PathLike[str], accepted: Iterable[str]) -> Cutting
     document = read_document(path)
     kind, name = str(kind_of(document)), os.fspath(path)
     if kind in _TEXTS:
-        raise InputError("has texts, not cuts", hint=f"vidsum {_TEXT_COMMANDS[kind]}", subject=name)
+        raise InputError("has texts, not cuts", hint=_TEXT_COMMANDS[kind], subject=name)
     if kind not in _CUTTING:
         *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
         fault = f"not a result of {', '.join(others)} or {last}"
@@ -141,9 +141,9 @@ def _read_cuts(path: str | os.PathLike[str], accepted: Iterable[str]) -> Cutting
 
 
 _TEXT_COMMANDS = {
-    "transcript": "transcribe VIDEO --format srt",
-    "screen_text": "transcribe VIDEO --on-screen-text --format srt",
-    "descriptions": "describe VIDEO",
+    "transcript": "vidsum transcribe VIDEO --format srt",
+    "screen_text": "vidsum transcribe VIDEO --on-screen-text --format srt",
+    "descriptions": "vidsum describe VIDEO",
 }
 _COMMANDS = {
     "summary": "summarize",
