@@ -26,6 +26,21 @@ class ArchiveFile:
     )
 
 
+@dataclass(frozen=True)
+class SearchedArchives:
+    """The archives of a search."""
+
+    PANEL = "Search"
+
+    archive: tuple[str, ...] = option(
+        "Archive file.",
+        (),
+        metavar="FILE|postgresql://...",
+        default_text="archive.vidsum in your data folder",
+        more="Or a database on a server (requires vidsum[postgres]).",
+    )
+
+
 def is_server(archive: object) -> bool:
     """Return whether an archive is named by the address of a server."""
     return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
