@@ -164,27 +164,25 @@ def _flatten(function: Callable[..., Any], examples: tuple[str, ...]) -> Callabl
             OptionNames.of(command, all_leaves, sources).explain(error)
             raise
 
-    positional = {name: copy(info) for name, info in _arguments(function).items()}
-    for info in positional.values():
-        info.hidden = True  # the text of the help explains it
-    keyword_only = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter("ctx", keyword_only, annotation=typer.Context),
-        *(
-            inspect.Parameter(name, keyword_only, default=info, annotation=hints[name].__origin__)
-            for name, info in positional.items()
-        ),
-        *(
-            inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
-            for leaf in flags
-        ),
-        inspect.Parameter("help_all", keyword_only, default=HELP_ALL, annotation=bool),
-    ]
+    parameters = [*_parameters(function, flags)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     call.leaves = all_leaves  # type: ignore[attr-defined]
     call.texts = _help_of(function, examples, flags)  # type: ignore[attr-defined]
     return call
+
+
+def _parameters(function: Callable[..., Any], flags: Iterable[Leaf]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters that Typer reads: the arguments of a command and its options."""
+    make = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    yield make("ctx", annotation=typer.Context)
+    for name, argument in _arguments(function).items():
+        info = copy(argument)
+        info.hidden = True  # the text of the help explains it
+        yield make(name, default=info, annotation=inspect.get_annotations(function)[name].__origin__)
+    for leaf in flags:
+        yield make(_name(leaf), default=_option(leaf), annotation=_type(leaf))
+    yield make("help_all", default=HELP_ALL, annotation=bool)
 
 
 def _name_unknown_variables(
