@@ -66,11 +66,7 @@ def variable_for(leaf: Leaf, command: str) -> str:
 
 def command_of(context: Any) -> str:
     """Return the command of a context of Typer, such as `train mrnet`."""
-    words = list[str]()
-    while context.parent is not None:
-        words.insert(0, context.info_name)
-        context = context.parent
-    return " ".join(words)
+    return " ".join(context.command_path.split()[1:])
 
 
 def has_flag(leaf: Leaf, command: str) -> bool:

@@ -78,5 +78,5 @@ def test_report_path(film: Path, tmp_path: Path) -> None:
 
 
 def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:
-    _, [(video, warning)] = report_text(results(odd), tmp_path / "page.html")
+    _, ((video, warning),) = report_text(results(odd), tmp_path / "page.html")
     assert (video, "mpeg4" in warning, "bundle" in warning) == (str(odd), True, True)

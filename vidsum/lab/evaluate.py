@@ -173,10 +173,10 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
     """Yield notes on the videos that count, and on checkpoints that were trained on them."""
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
     if n_videos < n_read:
-        yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
+        yield f"evaluated on {n_videos} of {n_read} videos, those that all rows have"
     if n_tests > n_videos:
         yield (
-            f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
+            f"{n_tests} tests of {n_videos} videos: what several splits test counts "
             "for each of them, in every row"
         )
     for model in request.models:

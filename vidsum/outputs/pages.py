@@ -65,7 +65,7 @@ def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> W
 
 def report_text(
     results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, clips: Collection[Path] = ()
-) -> tuple[str, list[VideoWarning]]:
+) -> tuple[str, tuple[VideoWarning, ...]]:
     """Return the text of a page at `target`, where paths of videos start, and warnings.
 
     It links to the clips that are next to the results and vidsum's own, or about to be written.
@@ -76,7 +76,7 @@ def report_text(
         (info.path, f"browsers may not play {info.codec} in this file; a bundle converts it")
         for info in unplayable
     ]
-    return render(films, title), warnings
+    return render(films, title), tuple(warnings)
 
 
 def report_videos(

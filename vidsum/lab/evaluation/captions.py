@@ -116,7 +116,7 @@ def _warnings(
     warnings = []
     if missing := [name for name in items if name not in described]:
         lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
-        warnings.append(f"{request.data}: {lost}, such as {safe_name(missing[0])}")
+        warnings.append(f"{lost}, such as {safe_name(missing[0])}")
     for row, texts in captions.items():
         if empty := [name for name, text in zip(described, texts, strict=True) if not tokenize(text)]:
             example = f"such as that of {safe_name(empty[0])}"
