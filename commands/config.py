@@ -35,12 +35,11 @@ from vidsum.errors import (
     VidsumError,
     WeightsError,
     did_you_mean,
-    fill,
     find_nearest,
     mentions,
     quote,
 )
-from vidsum.io.paths import is_file
+from vidsum.io.paths import OTHER_NAME, is_file
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
@@ -81,7 +80,7 @@ _REMEDIES: Mapping[type[VidsumError], Text] = {
     MissingError: _OTHER_FILE,
     ForeignFileError: _OTHER_FILE,
     WeightsError: "vidsum weights list",
-    OutputError: fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER")),
+    OutputError: OTHER_NAME,
 }
 """Remedies by the kind of an error; not those of classes below it."""
 

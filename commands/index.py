@@ -81,7 +81,7 @@ def index(
         hint = fill("{}, {}, or {}", *ways)
         raise UsageError("a file is written on one machine", hint=hint)
     if where.archive and not is_server(where.archive):  # no other output may have its name
-        common = replace(common, reads={**common.reads, **reads_of([where.archive], option="--archive")})
+        common = replace(common, reads={**common.reads, **reads_of([where.archive], option="archive")})
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive, _without_remains(archive):

@@ -149,7 +149,7 @@ def _flatten(function: Callable[..., Any], examples: tuple[str, ...]) -> Callabl
                 _name_unknown_variables(ctx, all_leaves, sources)
             is_offline()  # refuses a wrong value even where nothing asks for it
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves if is_set(leaf, sources)}
-            read = [(leaf.flags[0], values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
+            read = [(leaf.name, values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
             arguments = {
                 name: _argument(hints[name], group, words.get(name), values) for name, group in groups.items()
             }
