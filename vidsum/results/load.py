@@ -148,7 +148,9 @@ _TEXT_COMMANDS = {
 _COMMANDS = {
     "summary": "summarize",
     "moments": "ground",
-    **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
+    "transcript": "transcribe",
+    "screen_text": "transcribe",
+    "descriptions": "describe",
 }  # commands by the kind of document that they write, where it is called otherwise
 
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
