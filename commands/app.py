@@ -15,12 +15,23 @@ from typer.core import TyperCommand
 
 from vidsum.batch.reply import failed
 from vidsum.batch.settings import CommonOptions
-from vidsum.commands.config import variable_for
+from vidsum.commands.config import (
+    OptionNames,
+    command_of,
+    variable_for,
+)
 from vidsum.commands.options import complete, metavar_of, settings_of
 from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
 from vidsum.device import use_one_arena
-from vidsum.errors import OutputError, UsageError, did_you_mean, show_warning
+from vidsum.errors import (
+    Mention,
+    OutputError,
+    UsageError,
+    VidsumError,
+    did_you_mean,
+    show_warning,
+)
 
 PANELS = {
     "One video": {
@@ -201,8 +212,13 @@ def _handle(error: Exception) -> int:
 
 def _report(error: Exception) -> int:
     words = sys.argv[1:]
-    common = CommonOptions(json="--json" in words, verbose="-v" in words or "--verbose" in words)
     command = next((word for word in words if not word.startswith("-")), "vidsum")
+    common = CommonOptions(
+        json="--json" in words,
+        verbose="-v" in words or "--verbose" in words,
+        # what vidsum raises is in a command's words already
+        explain=None if isinstance(error, VidsumError) else OptionNames(command).explain,
+    )
     answer = failed(command, None, error, common)
     render(answer, common)
     return answer.exit_code
@@ -216,24 +232,28 @@ def _report_usage(error: Any) -> int:
     if kind == "NoArgsIsHelpError":  # the help is printed
         return UsageError.exit_code
     if kind == "NoSuchOption" and context:
-        return _report(_no_such_option(error.option_name, context.command, path))
+        return _report(_no_such_option(error.option_name, context))
     if kind == "MissingParameter" and error.param.name == "results":
         fault, hint = f"{context.command.name} needs results", f"{path} film_summary.json"
         return _report(UsageError(fault, hint))
     return _report(UsageError(error.format_message().rstrip("."), f"{path} --help"))
 
 
-def _no_such_option(flag: str, command: Any, path: str) -> UsageError:
+def _no_such_option(flag: str, context: Any) -> UsageError:
     """Return the error for an unknown flag; the hint says how to set an option that has none."""
-    fault, hint = f"No such option {flag!r}", f"{path} --help"
+    fault, command = f"No such option {flag!r}", context.command
     leaf = next((leaf for leaf in settings_of(command) if flag in "/".join(leaf.flags).split("/")), None)
     if leaf:
-        words = path.removeprefix("vidsum ")
+        words = command_of(context)
         value = metavar_of(leaf) or "true"
         entry = f"{leaf.parameter}: {value}"
         for word in reversed(words.split()):
             entry = f"{word}: {{{entry}}}"
-        return UsageError(fault, f"{variable_for(leaf, words)}={value}, or `{entry}` in a --config file")
+        variable = f"{variable_for(leaf, words)}={value}"
+        error = UsageError(fault, (f"{variable}, or `{entry}` in a ", Mention("config"), " file"))
+        OptionNames(words).explain(error)
+        return error
     flags = [flag for option in command.params for flag in option.opts + option.secondary_opts]
     known = [flag for flag in flags if flag.startswith("--")]
-    return UsageError(fault + did_you_mean(flag, known, quoted=False), hint)
+    guess = did_you_mean(flag, known, quoted=False)
+    return UsageError(fault + guess, f"{context.command_path} --help")

@@ -90,7 +90,7 @@ def run_verb(
         with contextlib.closing(answering) as finished:
             for answer in finished:
                 with display.paused():
-                    render(answer, common, in_batch=is_batch)
+                    render(answer, common, n_inputs=len(inputs))
                 if not (rank or collect):
                     answers.clear()  # they may be large
                 answers.append(answer)

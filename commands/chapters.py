@@ -14,10 +14,13 @@ from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
-from vidsum.batch.targets import main_outputs, with_files
+from vidsum.batch.targets import (
+    main_outputs,
+    only_json_error,
+    with_files,
+)
 from vidsum.commands.batch import Exporting, Videos, run_verb
 from vidsum.commands.options import Only, command
-from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.shots.settings import ChapterSettings
@@ -40,7 +43,12 @@ class ChapterOutputs:
     save_video: bool = option("Save a copy of the video with the chapters, not encoded again.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum chapters talk.mp4",
+    "vidsum chapters talk.mp4 --save-video",
+    "vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report",
+)
 def chapters(
     sources: Videos,
     settings: ChapterSettings,
@@ -52,18 +60,12 @@ def chapters(
 
     Writes {video}_chapters.json into the current folder and prints the chapters. They are made from the
     speech, which is transcribed once, or from the picture where little is said.
-
-    vidsum chapters talk.mp4
-
-    vidsum chapters talk.mp4 --save-video
-
-    vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
     from vidsum.outputs.timelines import copy_suffix
 
     inputs = read_inputs(sources, common)
     if extra.save_video and common.to_stdout:
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --save-video")
+        raise only_json_error("save_video")
     files = {}
     for path, json in main_outputs(inputs, "_chapters.json", (".json",), common).items():
         copies = {"copy": json.with_suffix(copy_suffix(path))} if extra.save_video else {}

@@ -24,16 +24,22 @@ from typing import Any
 from platformdirs import user_config_path
 
 from vidsum.errors import (
+    EmptyResultError,
+    ForeignFileError,
     InputError,
     Mention,
+    MissingError,
+    OutputError,
+    Text,
     UsageError,
     VidsumError,
+    WeightsError,
     did_you_mean,
     find_nearest,
     mentions,
     quote,
 )
-from vidsum.io.paths import is_file
+from vidsum.io.paths import OTHER_NAME, is_file
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
@@ -57,9 +63,26 @@ def variable_for(leaf: Leaf, command: str) -> str:
     return "_".join(["VIDSUM", *command.split(), leaf.parameter]).upper()
 
 
+def command_of(context: Any) -> str:
+    """Return the command of a context of Typer, such as `train mrnet`."""
+    return " ".join(context.command_path.split()[1:])
+
+
 def has_flag(leaf: Leaf, command: str) -> bool:
     """Return whether an option of a command such as `train mrnet` has a flag."""
     return leaf.option.flag_on is None or command.split()[-1] in leaf.option.flag_on
+
+
+_OTHER_FILE = "another file, or a whole copy of this one"
+_REMEDIES: Mapping[type[VidsumError], Text] = {
+    InputError: _OTHER_FILE,
+    EmptyResultError: _OTHER_FILE,
+    MissingError: _OTHER_FILE,
+    ForeignFileError: _OTHER_FILE,
+    WeightsError: "vidsum weights list",
+    OutputError: OTHER_NAME,
+}
+"""Remedies by the kind of an error; not those of classes below it."""
 
 
 @dataclass(frozen=True)
@@ -98,17 +121,20 @@ class OptionNames:
             return off if mention.value is False else on
         value = f"{mention.value:g}" if isinstance(mention.value, float) else str(mention.value)
         joint = " " if on.startswith("-") else "="
-        return f'{on}{joint}"{value}"' if " " in value else f"{on}{joint}{value}"
+        return f'{on}{joint}"{value}"' if {" ", "{"} & {*value} else f"{on}{joint}{value}"
 
     def explain(self, error: VidsumError) -> None:
-        """Name the options in an error as users of the command know them, and where their values are from."""
+        """Put an error into the words of the command's users.
+
+        They have its options as flags, where their values are from, and a remedy if it names no better one.
+        """
         mentioned = [mention.name for mention in mentions(error.text)]
         said = [self.variables.get(name) for name in mentioned]
         origins = [self.origins.get(name) for name in (error.option, *mentioned)]
         places = [origin for origin in dict.fromkeys(origins) if origin and origin not in said]
-        error.name_options(self.name, f" (from {' and '.join(places)})" if places else "")
-        if isinstance(error, UsageError):
-            error.hint = error.hint or f"vidsum {self.command} --help"
+        remedy = f"vidsum {self.command} --help" if isinstance(error, UsageError) else None
+        origin = f" (from {' and '.join(places)})" if places else ""
+        error.name_options(self.name, origin, remedy or _REMEDIES.get(type(error)))
 
 
 def _switches(leaf: Leaf, command: str) -> tuple[str, str]:
@@ -138,7 +164,7 @@ def find_sources(context: Any, leaves: Sequence[Leaf], sources: Mapping[str, Sou
 
     Raises UsageError: the file cannot be read, or has a key that is no option.
     """
-    words = context.command_path.split()[1:]
+    words = command_of(context).split()
     config = next(leaf for leaf in leaves if leaf.parameter == "config")
     if file := config_file(value_of(config, sources)):
         stored = _read_file(context, words, file, {leaf.parameter for leaf in leaves})
@@ -150,8 +176,8 @@ def find_sources(context: Any, leaves: Sequence[Leaf], sources: Mapping[str, Sou
 def _flag_or_variable(leaf: Leaf, command: str, typed: Any) -> Source | None:
     if isinstance(typed, list | tuple) and not item_of(leaf.kind):
         if len(values := dict.fromkeys(typed)) > 1:
-            fault = f"{leaf.flags[0]} is given {len(values)} times: {', '.join(map(quote, values))}"
-            raise UsageError(fault, hint=f"one {leaf.flags[0]}")
+            fault = f" is given {len(values)} times: {', '.join(map(quote, values))}"
+            raise UsageError((Mention(leaf.name), fault), hint=("one ", Mention(leaf.name)))
         typed = typed[0] if typed else None
     if typed is not None and typed != []:
         return Source(typed)
@@ -208,7 +234,7 @@ def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) 
     try:
         section = parse_yaml(text := read_text(path), str(path))
     except InputError as error:
-        raise UsageError(error.text, error.hint_text, option="config") from error
+        raise UsageError(error.text, error.hint_text, "config", error.subject) from error
     lines = {tuple(map(_key, place)): line for place, line in yaml_lines(text, len(words) + 1).items()}
     values, command = dict[str, Source](), context.find_root().command
     for depth in range(len(words) + 1):
@@ -238,7 +264,7 @@ def _unknown_key(
         if place
         else f"options stand under their command; shared ones: {', '.join(options)}"
     )
-    return UsageError(f"{where}: `{title}` has no {kinds} {key!r}{near}", hint)
+    return UsageError(f"`{title}` has no {kinds} {key!r}{near}", hint, subject=where)
 
 
 def _key(name: Any) -> str:
@@ -247,10 +273,10 @@ def _key(name: Any) -> str:
 
 def _read_section(section: Any, path: Path, title: str) -> dict[str, Any]:
     if not isinstance(section, dict | None):
-        raise UsageError(f"{path}: {title} must be a mapping of options to values")
+        raise UsageError(f"{title} must be a mapping of options to values", subject=path)
     options = {_key(name): value for name, value in (section or {}).items()}
     if len(options) < len(section or {}):
-        raise UsageError(f"{path}: a key appears twice, with - and with _")
+        raise UsageError("a key appears twice, with - and with _", subject=path)
     return options
 
 

@@ -16,12 +16,19 @@ from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
-from vidsum.batch.targets import main_outputs, with_files
+from vidsum.batch.targets import (
+    main_outputs,
+    only_json_error,
+    with_files,
+)
 from vidsum.commands.batch import Videos, Writing, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import text_table
 from vidsum.description.settings import Describing
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+)
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import write_text
 from vidsum.options import option
@@ -48,14 +55,21 @@ class DescriptionOutputs:
     PANEL = "Output"
 
     speak: str | None = option(
-        "Speak the descriptions on a second sound track. PROGRAM is espeak-ng, flite or a command "
-        "with {text} and {output}; it implies --in-gaps.",
+        "Speak the descriptions on a second sound track.",
         None,
         metavar="PROGRAM",
+        more="PROGRAM is espeak-ng, flite or a command with {text} and {output}; it implies --in-gaps.",
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum describe film.mp4",
+    "vidsum describe film.mp4 --every 5s --sentences captions.csv",
+    "vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng",
+    "vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng",
+    "vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b",
+)
 def describe(
     sources: Videos,
     settings: Describing,
@@ -68,26 +82,17 @@ def describe(
     """Describe videos in words, a sentence per shot.
 
     Writes {video}_descriptions.json, .vtt and .srt into the current folder, and prints the sentences.
-
-    vidsum describe film.mp4
-
-    vidsum describe film.mp4 --every 5s --sentences captions.csv
-
-    vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
-
-    vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng
-
-    vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b
     """
     inputs = read_inputs(sources, common)
     if settings.texts is not None and len(inputs) > 1:
-        raise UsageError(f"--texts has the descriptions of one film, not of {len(inputs)}")
+        fault = f" has the descriptions of one film, not of {len(inputs)}"
+        raise UsageError((Mention("texts"), fault))
     if extra.speak is not None:
         from vidsum.outputs.audio_description import find_speaker
 
         settings = replace(settings, in_gaps=True)
         if common.to_stdout:
-            raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
+            raise only_json_error("speak")
         find_speaker(extra.speak)
     files = {}
     for path, json in main_outputs(inputs, "_descriptions.json", (".json",), common).items():

@@ -58,22 +58,26 @@ class ReportFiles:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum evaluate summary --annotations ydata-tvsum50.mat",
+    "vidsum evaluate summary --data tvsum.h5 --run OUT",
+    "vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json",
+)
 def summary(request: SummaryRequest, report: ReportFiles, common: Printing) -> None:
     """Compare importance scores with annotators: rank correlation and F.
 
     Also reports the annotators, random scores and equal scores.
-
-    vidsum evaluate summary --annotations ydata-tvsum50.mat
-
-    vidsum evaluate summary --data tvsum.h5 --run OUT
-
-    vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
     _evaluate("summary", request, report, common, plot=request.plot)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum evaluate moments --data activitynet/test.json",
+    "vidsum evaluate moments mine.jsonl --data highlight_val_release.jsonl -o report.json",
+    "vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d",
+)
 def moments(
     chosen: Annotated[Mapping[str, Any], Chosen(MomentsRequest)],
     report: ReportFiles,
@@ -90,18 +94,17 @@ def moments(
     """Compare moments with those of annotators: recall at an IoU, mean IoU.
 
     Also reports random moments and the whole video.
-
-    vidsum evaluate moments --data activitynet/test.json
-
-    vidsum evaluate moments mine.jsonl --data highlight_val_release.jsonl -o report.json
-
-    vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
     _evaluate("moments", request, report, common)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl",
+    "vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl -o report.json",
+    "vidsum evaluate highlights highlight_val_release.jsonl --run OUT --features slowfast --features clip",
+)
 def highlights(
     chosen: Annotated[Mapping[str, Any], Chosen(HighlightsRequest)],
     report: ReportFiles,
@@ -119,12 +122,6 @@ def highlights(
     """Measure moments and highlights as QVHighlights officially does: R1, mAP, HIT@1.
 
     Measures predictions or a trained model. Also reports random answers and the whole video.
-
-    vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl
-
-    vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl -o report.json
-
-    vidsum evaluate highlights highlight_val_release.jsonl --run OUT --features slowfast --features clip
     """
     *predictions, annotations = sources
     if len(predictions) > 1:
@@ -134,7 +131,12 @@ def highlights(
     _evaluate("highlights", request, report, common, predictions=request.write_predictions)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum evaluate captions results.json --data captions_val2014.json",
+    "vidsum evaluate captions mine.csv --data captions.csv --metric cider-d -o report.json",
+    "vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json",
+)
 def captions(
     chosen: Annotated[Mapping[str, Any], Chosen(CaptionsRequest)],
     report: ReportFiles,
@@ -152,18 +154,16 @@ def captions(
     """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L.
 
     Also reports captions of other items and, where there are several sentences, people.
-
-    vidsum evaluate captions results.json --data captions_val2014.json
-
-    vidsum evaluate captions mine.csv --data captions.csv --metric cider-d -o report.json
-
-    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
     _evaluate("captions", request, report, common)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum evaluate attention film.mp4 --part 5.0",
+    "vidsum evaluate attention film.mp4 --model runs/tvsum/split_0/best.safetensors --part all",
+)
 def attention(
     sources: Videos,
     request: AttentionRequest,
@@ -171,12 +171,7 @@ def attention(
     outputs: AttentionFiles,
     common: Printing,
 ) -> None:
-    """Draw the attention of a FullTransNet while it summarizes a video.
-
-    vidsum evaluate attention film.mp4 --part 5.0
-
-    vidsum evaluate attention film.mp4 --model runs/tvsum/split_0/best.safetensors --part all
-    """
+    """Draw the attention of a FullTransNet while it summarizes a video."""
     if not sources:
         raise UsageError("no video", hint="vidsum evaluate attention VIDEO")
     reads, written = {**reads_of(sources), **common.reads}, Written()

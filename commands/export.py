@@ -12,10 +12,17 @@ from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
-from vidsum.batch.targets import attempt, check_files, files_of_run, main_outputs, require_one_text
+from vidsum.batch.targets import (
+    attempt,
+    check_files,
+    files_of_run,
+    main_outputs,
+    one_format_error,
+    require_one_text,
+)
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import Problem, VidsumError, message_of
 from vidsum.options import ADVANCED, option
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
@@ -39,7 +46,7 @@ class ExportSettings:
     PANEL = "Output"
 
     format: tuple[ExportName, ...] = option(
-        "Format of the files. Can be repeated.", (), default_text="by the suffix of --output, else otio"
+        "Format of the files.", (), default_text="by the suffix of --output, else otio"
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", panel=ADVANCED)
     video: Path | None = option(
@@ -47,7 +54,11 @@ class ExportSettings:
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum export film_summary.json -o cut.edl",
+    "vidsum export *_moments.json --format fcpxml --media relative",
+)
 def export(
     results: Results, common: Annotated[CommonOptions, Only((*WRITING, *PRINTING))], settings: ExportSettings
 ) -> None:
@@ -56,10 +67,6 @@ def export(
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
     .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .kodi.edl, .csv
     (LosslessCut), .srt, .vtt, .chapters.txt (YouTube) or .ffmetadata.
-
-    vidsum export film_summary.json -o cut.edl
-
-    vidsum export *_moments.json --format fcpxml --media relative
     """
     inputs = plain_inputs(results)
     require_one_text(results, common)
@@ -85,6 +92,7 @@ def _export_one(
 
     result, record, is_one = read_result(item.path), Path(item.path), len(paths) == 1
     make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
+    film = str(settings.video or (result.video.path if result.video else ""))
     texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
     for format, target in paths.items():
         made = attempt(partial(make, format=format, target=target))
@@ -94,7 +102,7 @@ def _export_one(
             errors.append(Problem.of(made))
         else:
             texts[format], warnings = made
-            messages += warnings
+            messages += (message_of(film, warning) for warning in warnings)
     messages = list(dict.fromkeys(messages))
     format = next(iter(paths))
     if common.to_stdout:
@@ -138,7 +146,7 @@ def _wanted(settings: ExportSettings, common: CommonOptions) -> tuple[list[str],
     chosen = dict.fromkeys(PROGRAMS.get(name, name) for name in settings.format)
     formats = [*chosen] or [format_of(output) if output else "otio"]
     if common.to_stdout and len(formats) > 1:
-        raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
+        raise one_format_error()
     ending, named = FORMATS[formats[0]].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]
     return formats, ending, (suffix, named) if named.lower() == suffix else (suffix,)

@@ -38,15 +38,15 @@ class FeatureFile:
     format: Literal["npz", "h5"] = option("Format of the feature file.", "npz")
 
 
-@command(app)
+@command(
+    app,
+    "vidsum extract film.mp4",
+    "vidsum extract film.mp4 --extractor i3d --logits -o film.h5",
+)
 def extract(videos: Videos, common: Writing, file: FeatureFile, extraction: Extraction) -> None:
     """Turn videos into features.
 
     Writes {video}_{extractor}.npz into the current folder: features, and the time of each.
-
-    vidsum extract film.mp4
-
-    vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
     inputs = read_inputs(videos, common)
     ending = f"_{extraction.extractor}.{file.format}"

@@ -12,7 +12,11 @@ from typer import Exit
 
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
-from vidsum.batch.reply import Reply, Rows
+from vidsum.batch.reply import (
+    Reply,
+    Rows,
+    explained,
+)
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -21,7 +25,14 @@ from vidsum.commands.batch import Clipping, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import InputError, Problem, UsageError, printable
+from vidsum.errors import (
+    InputError,
+    Mention,
+    Problem,
+    UsageError,
+    fill,
+    printable,
+)
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
@@ -50,11 +61,9 @@ class QueryOptions:
 
     PANEL = "Queries and moments"
 
-    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for.", (), metavar="TEXT")
     queries: str | None = option("File with one query per line; - for stdin.", None, metavar="FILE")
-    query_audio: tuple[str, ...] = option(
-        "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
-    )
+    query_audio: tuple[str, ...] = option("Recording of a spoken query; - for stdin.", (), metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +80,13 @@ class GroundOutputs:
     saliency: bool = option("Include the saliency curves in the JSON.", False, flag_on=())
 
 
-@command(app)
+@command(
+    app,
+    'vidsum ground film.mp4 --query "a red cup"',
+    'vidsum ground film.mp4 --query "snow" --query "a dog" --plot --clips',
+    "vidsum ground *.mp4 --queries queries.txt --output-dir moments",
+    "vidsum ground film.mp4 --query-audio question.wav",
+)
 def ground(
     sources: Videos,
     query_options: QueryOptions,
@@ -87,14 +102,6 @@ def ground(
     Writes {video}_moments.json into the current folder and prints the moments, best first. Many queries cost
     one pass over the video, and none once its features are in the cache.
 
-    vidsum ground film.mp4 --query "a red cup"
-
-    vidsum ground film.mp4 --query "snow" --query "a dog" --plot --clips
-
-    vidsum ground *.mp4 --queries queries.txt --output-dir moments
-
-    vidsum ground film.mp4 --query-audio question.wav
-
     A score ranks the moments of one query in one video. `match`, the
     probability that a moment shows the query, compares videos and queries.
     """
@@ -105,7 +112,7 @@ def ground(
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
-        render(Reply("ground", errors=refused, exit_code=1), common)
+        render(explained(Reply("ground", errors=refused, exit_code=1), common), common)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(
@@ -138,7 +145,8 @@ def ground(
 def _require_one_stdin(common: CommonOptions, options: QueryOptions) -> None:
     """Raise a UsageError where several options would read stdin."""
     if [common.from_file, options.queries, *options.query_audio].count("-") > 1:
-        fault = "only one of --from-file, --queries and --query-audio can read stdin"
+        readers = map(Mention, ("from_file", "queries", "query_audio"))
+        fault = fill("only one of {}, {} and {} can read stdin", *readers)
         raise UsageError(fault, hint="write the others to files")
 
 
@@ -147,7 +155,8 @@ def _require_query(sources: Sequence[str], options: QueryOptions) -> None:
     words = [name for name in sources if not (Path(name).suffix or Path(name).exists())]
     if words and not (options.query or options.queries or options.query_audio):
         text = " ".join(words)
-        raise UsageError(f"a query needs --query; there is no file {' or '.join(words)}", f'--query "{text}"')
+        fault = ("a query needs ", Mention("query"), f"; there is no file {' or '.join(words)}")
+        raise UsageError(fault, hint=Mention("query", text))
 
 
 def ground_one(
@@ -280,15 +289,16 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
     """Return what is doubtful about the answer to a query; empty if nothing is."""
-    from vidsum.pipelines.listening import explains_silence
+    from vidsum.pipelines.listening import names_sound
     from vidsum.results.moments import NO_BELOW, format_match
 
     moments, present, evidence = query.moments, query.present, grounding.evidence
     if evidence == ("speech",):
         return "probably not said in this video" if moments and moments[0].score < UNLIKELY else ""
     if evidence == ("sound",):
-        is_explained = moments or explains_silence(grounding, query.query)
-        return "" if is_explained else "no such sound in this video"
+        language = grounding.provenance["grounding"].get("language", "auto")
+        is_missing = not moments and names_sound(query.query, language)
+        return "no such sound in this video" if is_missing else ""
     if evidence == ("text",) and (present or 0) < UNLIKELY:
         return "probably not written in this video"
     if present is None or any(moment.evidence != "picture" for moment in moments):

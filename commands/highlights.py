@@ -38,7 +38,11 @@ class HighlightOutputs:
     sheet: Sheet = False
 
 
-@command(app)
+@command(
+    app,
+    "vidsum highlights film.mp4",
+    "vidsum highlights *.mp4 --top-k 3 --plot --clips",
+)
 def highlights(
     sources: Videos,
     settings: HighlightSettings,
@@ -50,10 +54,6 @@ def highlights(
 
     Writes {video}_highlights.json into the current folder, with the saliency of every two seconds, and prints
     the segments that stand out, best first. Saliency is relative to the video.
-
-    vidsum highlights film.mp4
-
-    vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     inputs = read_inputs(sources, common)
     more = {"plot": "highlights.png"} if extra.plot else {}

@@ -23,7 +23,12 @@ from vidsum.batch.states import Columns
 from vidsum.commands.batch import Reading, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import render
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    VidsumError,
+    fill,
+)
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.options import option
@@ -48,7 +53,11 @@ class Upkeep:
     watch: bool = option("Keep running, and add new files.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum index ~/Videos --recursive",
+    "vidsum index recordings --archive recordings.vidsum --watch",
+)
 def index(
     sources: Videos,
     common: Reading,
@@ -62,19 +71,17 @@ def index(
     """Add videos to an archive, for vidsum search.
 
     Adds new videos, updates changed ones, and marks moved and missing ones. A run that was stopped resumes.
-
-    vidsum index ~/Videos --recursive
-
-    vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
     if upkeep.watch and any("://" in name for name in named):
-        raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
+        fault = (Mention("watch"), " looks at files and folders, not at URLs")
+        raise UsageError(fault, hint=("leave out ", Mention("watch")))
     if common.ray not in (None, "local") and not is_server(where.archive):
-        hint = "--jobs N, --ray local, or --archive postgresql://..."
+        ways = Mention("jobs", "N"), Mention("ray", "local"), Mention("archive", "postgresql://...")
+        hint = fill("{}, {}, or {}", *ways)
         raise UsageError("a file is written on one machine", hint=hint)
     if where.archive and not is_server(where.archive):  # no other output may have its name
-        common = replace(common, reads={**common.reads, **reads_of([where.archive], option="--archive")})
+        common = replace(common, reads={**common.reads, **reads_of([where.archive], option="archive")})
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive, _without_remains(archive):

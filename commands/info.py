@@ -59,19 +59,18 @@ class InfoOptions:
     clear_cache: bool = option("Remove all entries of the cache.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum info",
+    "vidsum info film.mp4",
+)
 def info(
     videos: Videos,
     common: Annotated[Reading, Flags(("recursive", *PRINTING))],
     settings: InfoOptions,
     extraction: Annotated[Extraction, Only(("video_track", "audio_track"))],
 ) -> None:
-    """Show versions, devices, weights and cache; or details of video files.
-
-    vidsum info
-
-    vidsum info film.mp4
-    """
+    """Show versions, devices, weights and cache; or details of video files."""
     config = config_file(common.config)
     if videos or common.from_file:
         inputs = read_inputs(videos, common)

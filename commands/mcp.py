@@ -37,7 +37,11 @@ class Writing:
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum mcp ~/Videos",
+    "vidsum mcp ~/Videos --write ~/Clips",
+)
 def mcp(
     folders: FolderNames,
     where: ArchiveFile,
@@ -47,10 +51,6 @@ def mcp(
     """Let a language model use vidsum: a server of the Model Context Protocol on stdin and stdout.
 
     A program such as a chat client starts it.
-
-    vidsum mcp ~/Videos
-
-    vidsum mcp ~/Videos --write ~/Clips
     """
     if not folders:
         raise UsageError("mcp needs the folders that the model may read", hint="vidsum mcp ~/Videos")

@@ -11,7 +11,6 @@ rest.
 """
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +27,8 @@ from typer.models import ArgumentInfo
 from vidsum.batch.reply import Reply
 from vidsum.commands.config import (
     OptionNames,
+    Source,
+    command_of,
     describe_unknown_variables,
     find_sources,
     has_flag,
@@ -36,7 +37,7 @@ from vidsum.commands.config import (
     value_of,
 )
 from vidsum.commands.result import run_alone
-from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command
+from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command, CommandHelp, escape
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.paths import files_read
 from vidsum.io.urls import is_offline
@@ -72,18 +73,21 @@ class Chosen:
     preset_names: tuple[str, ...] = ()  # fields whose default is a preset's
 
 
-def command(app: typer.Typer) -> Callable[[F], F]:
-    """Return a decorator that adds a function to an app, with an option for each field of its settings."""
+def command(app: typer.Typer, *examples: str) -> Callable[[F], F]:
+    """Return a decorator that adds a function to an app, with an option for each field of its settings.
+
+    Its help has the paragraphs of the function's docstring, and the examples, which are command lines.
+    """
 
     def add(function: F) -> F:
-        text = inspect.getdoc(function) or ""
+        called = _flatten(function, examples)
         app.command(
             function.__name__.rstrip("_"),
             cls=Command,
             context_settings={"allow_extra_args": True},  # which `Command` refuses in our words
-            help=_escape(_with_examples(text, _arguments(function))),
-            short_help=text.partition("\n\n")[0],
-        )(_flatten(function))
+            help=called.texts.text(is_short=False),  # type: ignore[attr-defined]
+            short_help=called.texts.summary,  # type: ignore[attr-defined]
+        )(called)
         return function
 
     return add
@@ -122,8 +126,11 @@ def range_of(leaf: Leaf) -> str:
     return "" if leaf.option.parse else leaf.option.words(as_signs=True)
 
 
-def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
-    """Return the function with a parameter for each option, as Typer reads it."""
+def _flatten(function: Callable[..., Any], examples: tuple[str, ...]) -> Callable[..., None]:
+    """Return the function with a parameter for each option, as Typer reads it.
+
+    It has the options as `leaves`, and the texts of its help as `texts`.
+    """
     hints = inspect.get_annotations(function)
     returns = hints.pop("return", None)
     groups = {name: [*_leaves(hint)] for name, hint in hints.items()}
@@ -132,64 +139,70 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
     flags = sorted(filter(is_offered, all_leaves), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
-        command = ctx.command_path.removeprefix("vidsum ")
-        names = OptionNames.of(command, all_leaves, {})
+        command, sources = command_of(ctx), dict[str, Source]()
         try:
             typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
             sources = typed_sources(command, all_leaves, typed)
-            names = OptionNames.of(command, all_leaves, sources)
-            is_quiet = False
             try:
                 sources = find_sources(ctx, all_leaves, sources)
-                names = OptionNames.of(command, all_leaves, sources)
             finally:  # a name that is wrong may be why a value is missing
-                with suppress(UsageError):
-                    is_quiet = any(value_of(leaf, sources) for leaf in all_leaves if leaf.name == "quiet")
-                if ctx.obj and not is_quiet:
-                    for line in describe_unknown_variables(ctx):
-                        print(f"warning: {line}", file=sys.stderr)
+                _name_unknown_variables(ctx, all_leaves, sources)
             is_offline()  # refuses a wrong value even where nothing asks for it
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves if is_set(leaf, sources)}
-            read = [(leaf.flags[0], values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
-            arguments = {name: argument(name, words.get(name), values) for name in groups}
-            common = replace(arguments["common"], explain=names.explain, reads=files_read(read))
+            read = [(leaf.name, values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
+            arguments = {
+                name: _argument(hints[name], group, words.get(name), values) for name, group in groups.items()
+            }
+            explain = OptionNames.of(command, all_leaves, sources).explain
+            common = replace(arguments["common"], explain=explain, reads=files_read(read))
             arguments["common"] = common
             if returns is Reply:
                 run_alone(command, common, partial(function, **arguments))
             else:
                 function(**arguments)
         except VidsumError as error:
-            names.explain(error)
+            OptionNames.of(command, all_leaves, sources).explain(error)
             raise
 
-    def argument(name: str, word: Any, values: Mapping[str, Any]) -> Any:
-        """Return settings, chosen values by name, or the words of the command line."""
-        group, kind = groups[name], _kind(hints[name])
-        chosen = {leaf.name: values[leaf.name] for leaf in group if leaf.name in values}
-        if group:
-            return build(kind, chosen) if kind else chosen
-        return [] if word is None and get_origin(hints[name].__origin__) is list else word
-
-    positional = {name: copy(info) for name, info in _arguments(function).items()}
-    for info in positional.values():
-        info.hidden = True  # the text of the help explains it
-    keyword_only = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter("ctx", keyword_only, annotation=typer.Context),
-        *(
-            inspect.Parameter(name, keyword_only, default=info, annotation=hints[name].__origin__)
-            for name, info in positional.items()
-        ),
-        *(
-            inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
-            for leaf in flags
-        ),
-        inspect.Parameter("help_all", keyword_only, default=HELP_ALL, annotation=bool),
-    ]
+    parameters = [*_parameters(function, flags)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     call.leaves = all_leaves  # type: ignore[attr-defined]
+    call.texts = _help_of(function, examples, flags)  # type: ignore[attr-defined]
     return call
+
+
+def _parameters(function: Callable[..., Any], flags: Iterable[Leaf]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters that Typer reads: the arguments of a command and its options."""
+    make = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    yield make("ctx", annotation=typer.Context)
+    for name, argument in _arguments(function).items():
+        info = copy(argument)
+        info.hidden = True  # the text of the help explains it
+        yield make(name, default=info, annotation=inspect.get_annotations(function)[name].__origin__)
+    for leaf in flags:
+        yield make(_name(leaf), default=_option(leaf), annotation=_type(leaf))
+    yield make("help_all", default=HELP_ALL, annotation=bool)
+
+
+def _name_unknown_variables(
+    ctx: typer.Context, leaves: Sequence[Leaf], sources: Mapping[str, Source]
+) -> None:
+    """Warn of variables that nothing reads, unless the command is quiet."""
+    is_quiet = False
+    with suppress(UsageError):
+        is_quiet = any(value_of(leaf, sources) for leaf in leaves if leaf.name == "quiet")
+    if ctx.obj and not is_quiet:
+        for line in describe_unknown_variables(ctx):
+            print(f"warning: {line}", file=sys.stderr)
+
+
+def _argument(hint: Any, group: Sequence[Leaf], word: Any, values: Mapping[str, Any]) -> Any:
+    """Return settings, chosen values by name, or the words of the command line."""
+    kind, chosen = _kind(hint), {leaf.name: values[leaf.name] for leaf in group if leaf.name in values}
+    if group:
+        return build(kind, chosen) if kind else chosen
+    return [] if word is None and get_origin(hint.__origin__) is list else word
 
 
 def _name(leaf: Leaf) -> str:
@@ -205,17 +218,13 @@ def _type(leaf: Leaf) -> Any:
 
 
 def _option(leaf: Leaf) -> Any:
-    notes = [range_of(leaf), f"default: {words}" if (words := default_of(leaf)) else ""]
-    if leaf.default is MISSING:
-        notes.append("required")
-    text, note = leaf.option.help, "; ".join(filter(None, notes))
-    if item_of(leaf.kind):
-        text = text.removesuffix(" Can be repeated.")
+    default = f"default: {words}" if (words := default_of(leaf)) else ""
+    notes = "; ".join(filter(None, [range_of(leaf), default, "required" * (leaf.default is MISSING)]))
     again = "..." if item_of(leaf.kind) else ""
     return typer.Option(
         None,
         *leaf.flags,
-        help=_escape(f"{text} [{note}]" if note else text),
+        help=escape(f"{leaf.text} [{notes}]" if notes else leaf.text),
         metavar=metavar_of(leaf) + again,
         show_default=False,
         rich_help_panel=leaf.option.panel or None,
@@ -239,10 +248,6 @@ def _place(leaves: Sequence[Leaf]) -> Callable[[Leaf], int]:
     return lambda leaf: ends.get(leaf.option.panel, panels.index(leaf.option.panel))
 
 
-def _escape(text: str) -> str:
-    return re.sub(r"(\\*)\[", r"\1\1\\[", text)
-
-
 def _arguments(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the Typer arguments of a function by the name of its parameter."""
     notes = {
@@ -251,14 +256,14 @@ def _arguments(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: note[0] for name, note in notes.items() if note and isinstance(note[0], ArgumentInfo)}
 
 
-def _with_examples(text: str, arguments: Mapping[str, Any]) -> str:
-    """Return a help text with the arguments of a command, and its examples at the end, one per line."""
-    paragraphs = text.split("\n\n")
-    examples = [paragraph for paragraph in paragraphs if paragraph.startswith("vidsum ")]
-    prose = [" ".join(paragraph.splitlines()) for paragraph in paragraphs if paragraph not in examples]
-    prose += [f"{info.metavar or name.upper()}: {info.help}" for name, info in arguments.items()]
-    lines = "\n".join(["Examples:", *(f"  {example}" for example in examples)])
-    return "\n\n".join([*prose, *([lines] if examples else [])])
+def _help_of(function: Callable[..., Any], examples: tuple[str, ...], flags: Iterable[Leaf]) -> CommandHelp:
+    """Return the help of a command: its docstring, its arguments and examples, and a sentence per option."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    summary, *details = (" ".join(paragraph.splitlines()) for paragraph in paragraphs)
+    arguments = _arguments(function).items()
+    details += [f"{info.metavar or name.upper()}: {info.help}" for name, info in arguments]
+    sentences = {_name(leaf): leaf.option.help for leaf in flags}
+    return CommandHelp(summary, tuple(details), examples, sentences)
 
 
 def _kind(annotation: Any) -> type[Any] | None:

@@ -11,7 +11,14 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.errors import InputError, Problem, UsageError
+from vidsum.errors import (
+    InputError,
+    Mention,
+    Problem,
+    UsageError,
+    fill,
+    message_of,
+)
 from vidsum.io.paths import Reads, reads_of
 from vidsum.io.text import STDIN
 from vidsum.options import option
@@ -40,24 +47,24 @@ class Page:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum report film_summary.json film_moments.json",
+    "vidsum report *_summary.json -o all.html",
+)
 def report(results: Results, page: Page, common: Printing) -> Reply:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
     the moments of each query, transcript, settings and provenance. It needs no network; paths of videos are
     relative.
-
-    vidsum report film_summary.json film_moments.json
-
-    vidsum report *_summary.json -o all.html
     """
     from vidsum.results.load import read_displayable
 
     target, reads = Path(page.output), {**reads_of(results), **common.reads}
     if page.bundle is not None and page.output != "report.html":
-        fault = "--bundle excludes --output: its page is index.html"
-        raise UsageError(fault, hint=f"--bundle {page.bundle}")
+        fault = fill("{} excludes {}: its page is index.html", Mention("bundle"), Mention("output"))
+        raise UsageError(fault, hint=Mention("bundle", str(page.bundle)))
     if page.bundle is not None:
         require_suffix(page.bundle, (".zip",), "bundle", any_case=True)
     elif page.output != "-":
@@ -89,7 +96,8 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, r
             reads=reads,
         )
         return Reply(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
-    text, warnings = report_text(made, target, page.title)
+    text, about_videos = report_text(made, target, page.title)
+    warnings = tuple(message_of(*warning) for warning in about_videos)
     if page.output == "-":
         return Reply(document=text, messages=warnings)
     line = save_text(text, target, overwrite=page.overwrite, reads=reads)

@@ -19,7 +19,12 @@ from vidsum.commands.batch import Printing
 from vidsum.commands.config import has_flag
 from vidsum.commands.options import command, complete, settings_of
 from vidsum.commands.result import render, run_alone
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import (
+    Mention,
+    Problem,
+    UsageError,
+    VidsumError,
+)
 from vidsum.options import item_of, option, required
 
 if TYPE_CHECKING:
@@ -40,26 +45,33 @@ class Wanted:
         "Number of the table: 2, IV or 1b.", None, flags=("--paper-table",), default_text="all", metavar="N"
     )
     data: Path | None = option(
-        "Folder of the data. Under their published names; without it, a line says what to bring.",
+        "Folder of the data.",
         None,
         metavar="FOLDER",
+        more="Under their published names; without it, a line says what to bring.",
     )
     out: Path | None = option(
-        "Folder of runs and reports. Rows that are finished there are kept; an unfinished one is resumed.",
+        "Folder of runs and reports.",
         None,
         flags=("--out", "-o"),
         metavar="FOLDER",
+        more="Rows that are finished there are kept; an unfinished one is resumed.",
     )
     toy: bool = option("Run on tiny generated data, in place of --data.", False)
 
     def __post_init__(self) -> None:
         if self.toy and self.data:
-            raise UsageError("--toy makes its own data", hint="leave out --data")
+            raise UsageError((Mention("toy"), " makes its own data"), hint=("leave out ", Mention("data")))
         if (self.toy or self.data) and not self.out:
-            raise UsageError("no folder for runs and reports", hint="--out FOLDER")
+            raise UsageError("no folder for runs and reports", hint=Mention("out", "FOLDER"))
 
 
-@command(app)
+@command(
+    app,
+    "vidsum reproduce",
+    "vidsum reproduce mrnet --paper-table 3 --data DATA --out runs/papers",
+    "vidsum reproduce fulltransnet --toy --out runs/try",
+)
 def reproduce(
     paper: Annotated[
         list[str],
@@ -73,14 +85,7 @@ def reproduce(
     wanted: Wanted,
     common: Printing,
 ) -> None:
-    """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too.
-
-    vidsum reproduce
-
-    vidsum reproduce mrnet --paper-table 3 --data DATA --out runs/papers
-
-    vidsum reproduce fulltransnet --toy --out runs/try
-    """
+    """Reproduce the tables of the papers: train and evaluate each row, and print published figures too."""
     from vidsum.lab.reproduction import find_tables
 
     if len(paper) > 1:
@@ -89,10 +94,11 @@ def reproduce(
         run_alone("reproduce", common, lambda: _list(wanted.table))
         return
     failed = False
-    for _, table in find_tables(paper, wanted.table):
+    tables = [*find_tables(paper, wanted.table)]
+    for _, table in tables:
         name = f"{paper[0]}, {table.name(paper[0])}"
         answer = reply_of("reproduce", name, common, partial(_reproduce, name, table, wanted, common))
-        render(answer, common, in_batch=True)
+        render(answer, common, n_inputs=len(tables))
         failed = failed or bool(answer.exit_code)
     if failed:
         raise Exit(1)

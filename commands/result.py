@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypedDict
@@ -12,7 +11,7 @@ from typer import Exit
 
 from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import printable
+from vidsum.errors import message_of, printable
 from vidsum.options import ADVANCED, Option
 from vidsum.times import format_time
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "vidsum.result/1"
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
-Sheet = Annotated[bool, Option("Save a contact sheet with a picture of each.")]
+Sheet = Annotated[bool, Option("Save a contact sheet, a picture of each.")]
 _MAX_TEXT_ROWS = 20
 
 
@@ -80,46 +79,30 @@ def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) ->
         raise Exit(answer.exit_code)
 
 
-_OTHER_FILE = "another file, or a whole copy of this one"
-_REMEDIES = {
-    "UsageError": "{command} --help",
-    **dict.fromkeys(("InputError", "EmptyResultError", "MissingError", "ForeignFileError"), _OTHER_FILE),
-    "WeightsError": "vidsum weights list",
-    "OutputError": "-o FILE, or --output-dir FOLDER",
-}
-"""Remedies by the kind of an error, where it names no better one."""
-
-
-def _with_remedies(answer: Reply) -> Reply:
-    command = f"vidsum {answer.command}" if answer.command != "vidsum" else "vidsum"
-    remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in answer.errors)
-    pairs = zip(answer.errors, remedies, strict=True)
-    errors = (replace(problem, hint=problem.hint or remedy or None) for problem, remedy in pairs)
-    return replace(answer, errors=tuple(errors))
-
-
-def render(answer: Reply, common: CommonOptions, *, in_batch: bool = False) -> None:
+def render(answer: Reply, common: CommonOptions, *, n_inputs: int = 0) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
-    In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
+    Warnings name the input of a command that has inputs. Where it has several, errors name it too, and JSON
+    documents take one line.
     """
-    answer = _with_remedies(answer)
     if common.json:
         print(json.dumps(_envelope(answer)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
     stream = sys.stdout
     if answer.document is not None:  # texts for people go to stderr
-        print(_text(answer.document, in_a_line=in_batch), end="", file=stream, flush=True)
+        print(_text(answer.document, in_a_line=n_inputs > 1), end="", file=stream, flush=True)
         stream = sys.stderr
-    prefix = f"{answer.input}: " if in_batch else ""
+    name = (answer.input or "") if n_inputs else ""
     if not common.quiet:
         print_table(answer.table, answer.title, stream)
         for line in (*answer.lines, *(answer.details if common.verbose else ())):
             print(printable(line), file=stream)
         for message in answer.messages:
-            print(f"warning: {printable(_add_prefix(message, prefix))}", file=sys.stderr)
+            print(f"warning: {printable(message_of(name, message))}", file=sys.stderr)
     for problem in answer.errors:
-        print(f"error: {printable(_add_prefix(problem.message, prefix))}", file=sys.stderr)
+        is_named = n_inputs < 2 or problem.subject == name
+        message = problem.message if is_named else message_of(name, problem.message)
+        print(f"error: {printable(message)}", file=sys.stderr)
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
@@ -131,10 +114,6 @@ def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     from vidsum.results.result import to_text
 
     return to_text(document, in_a_line=in_a_line)
-
-
-def _add_prefix(message: str, prefix: str) -> str:
-    return message if message.startswith(prefix) else prefix + message
 
 
 class EnvelopeError(TypedDict):

@@ -12,11 +12,14 @@ import typer
 
 from vidsum.archive.settings import SearchedArchives, SearchOptions, describe_missing
 from vidsum.batch.reply import Reply, Rows
-from vidsum.batch.targets import attempt
+from vidsum.batch.targets import (
+    attempt,
+    only_json_error,
+)
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import Problem, UsageError, VidsumError
+from vidsum.errors import Problem, VidsumError, message_of
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import make_folder, stems_of
 from vidsum.io.paths import Reads, reads_of
@@ -50,16 +53,23 @@ class SearchOutputs:
     )
     overwrite: bool = option("Replace existing outputs.", False)
     timeline: Path | None = option(
-        "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        "Save a timeline of all moments.",
         None,
         metavar="FILE",
         writes=True,
+        more=".otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
     )
     page: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
     clips_dir: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
 
 
-@command(app)
+@command(
+    app,
+    'vidsum search "a birthday cake"',
+    'vidsum search "a dog runs" --and "snow" --not "people" --per-video 1',
+    'vidsum search "a car arrives" --then "a man gets out" -o found.csv',
+    "vidsum search --like holiday.mp4@1:20-1:25",
+)
 def search(
     where: SearchedArchives,
     filters: SearchOptions,
@@ -70,14 +80,6 @@ def search(
     """Find moments in all videos of an archive, or of several, that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
-
-    vidsum search "a birthday cake"
-
-    vidsum search "a dog runs" --and "snow" --not "people" --per-video 1
-
-    vidsum search "a car arrives" --then "a man gets out" -o found.csv
-
-    vidsum search --like holiday.mp4@1:20-1:25
     """
     from vidsum.archive.answers import to_csv
     from vidsum.archive.archive import Archive
@@ -187,8 +189,9 @@ def _nameable(
 
 def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None:
     """Return the file of `--output`, checked before any work."""
-    if extra.output == "-" and (extra.clips_dir or extra.timeline or extra.page):
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
+    others = {"clips": extra.clips_dir, "timeline": extra.timeline, "page": extra.page}
+    if extra.output == "-" and any(others.values()):
+        raise only_json_error(*(name for name, path in others.items() if path))
     target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
         require_suffix(target, (".json", ".csv"))
@@ -244,7 +247,7 @@ def _save_clips(
             del row["clip"]
             problems.append(Problem.of(warnings))
         else:
-            messages += warnings
+            messages += (message_of(match.video, warning) for warning in warnings)
 
 
 def _closing_lines(

@@ -22,7 +22,9 @@ class Address:
     PANEL = "Address"
 
     host: str = option(
-        "Address to listen on. Any address but this machine's own requires a token.", "127.0.0.1"
+        "Address to listen on.",
+        "127.0.0.1",
+        more="Any address but this machine's own requires a token.",
     )
     port: int = option("Port; 0 for a free one.", 8348, min=0, max=65535)
     token: str | None = option(
@@ -31,15 +33,15 @@ class Address:
     open: bool = option("Open the page in a browser.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum serve --open",
+    "vidsum serve --archive films.vidsum --port 9000",
+)
 def serve(where: ArchiveFile, address: Address, common: Printing) -> Reply:
     """Show an archive in a browser: search, play, save clips and timelines.
 
     Ctrl-C stops the server. vidsum index makes the archive.
-
-    vidsum serve --open
-
-    vidsum serve --archive films.vidsum --port 9000
     """
     from vidsum.archive.serve import Server
 

@@ -34,7 +34,11 @@ class ShotOutputs:
 
     clips: bool = option("Save each shot as MP4.", False)
     images: int | None = option(
-        "Save this many JPEGs of each shot. 3 are its first, middle and last frame.", None, min=1, max=99
+        "Save this many JPEGs of each shot.",
+        None,
+        min=1,
+        max=99,
+        more="3 are its first, middle and last frame.",
     )
     sheet: Sheet = False
 
@@ -47,7 +51,12 @@ _COLUMNS: Columns = {
 }
 
 
-@command(app)
+@command(
+    app,
+    "vidsum shots film.mp4",
+    "vidsum shots film.mp4 --max-shot 20s -o -",
+    "vidsum shots film.mp4 --clips-dir cuts --images 3",
+)
 def shots(
     sources: Sources,
     settings: ShotSettings,
@@ -58,12 +67,6 @@ def shots(
     """Cut videos into shots.
 
     Writes {video}_shots.json into the current folder and prints the shots.
-
-    vidsum shots film.mp4
-
-    vidsum shots film.mp4 --max-shot 20s -o -
-
-    vidsum shots film.mp4 --clips-dir cuts --images 3
     """
     inputs = read_inputs(sources, common)
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}

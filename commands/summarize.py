@@ -18,7 +18,11 @@ from vidsum.batch.targets import main_outputs, refuse, require_no_exports, with_
 from vidsum.commands.batch import Exporting, Sources, run_verb
 from vidsum.commands.options import Under, Without, command
 from vidsum.commands.result import PlotFormat, interval_table
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    fill,
+)
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.outputs.artifacts import Writer
@@ -58,11 +62,16 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         if self.copy and self.encoding != Encoding():
-            raise UsageError("--copy does not encode: leave out --crf")
+            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention("crf")))
         self.shorts.require_encoded(copy=self.copy)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum summarize film.mp4",
+    "vidsum summarize film.mp4 --budget 45s --storyboard --plot",
+    "vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run",
+)
 def summarize(
     sources: Sources,
     selection: Selection,
@@ -75,12 +84,6 @@ def summarize(
 
     Writes {video}_summary.mp4 and {video}_summary.json into the current folder. With -o FILE.mp4 they are
     FILE.mp4 and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
-
-    vidsum summarize film.mp4
-
-    vidsum summarize film.mp4 --budget 45s --storyboard --plot
-
-    vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     inputs = read_inputs(sources, common)
     bases = main_outputs(inputs, "_summary.mp4", (".mp4", ".json"), common)
@@ -91,8 +94,8 @@ def summarize(
         for item in planned if common.output else ():
             is_mp4 = item.path in bases and bases[item.path].suffix == ".mp4"
             if is_mp4 and item.artifacts and "video" not in item.artifacts.files:
-                fault = f"{item.path}: cannot write {bases[item.path]} from features, which have no pictures"
-                planned = refuse(planned, item, UsageError(fault, hint="give the video"))
+                fault = f"cannot write {bases[item.path]} from features, which have no pictures"
+                planned = refuse(planned, item, UsageError(fault, hint="give the video", subject=item.path))
         inputs = planned
     elif not extra.dry_run:
         require_no_exports(common)

@@ -17,7 +17,10 @@ from vidsum.commands.batch import Printing, run_verb
 from vidsum.commands.options import Chosen, Flags, Without, command
 from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+)
 from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
@@ -44,11 +47,16 @@ class RunFolder:
 
     out: Annotated[
         Path,
-        Option("Run folder. An unfinished run there is resumed.", flags=("--out", "-o"), metavar="FOLDER"),
+        Option(
+            "Run folder.",
+            flags=("--out", "-o"),
+            metavar="FOLDER",
+            more="An unfinished run there is resumed.",
+        ),
     ]
     overwrite: bool = option("Start over if the folder has a run.", False)
     keep_epochs: tuple[int, ...] = option(
-        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.",
+        "Also keep the model of this epoch, epoch_N.safetensors.",
         (),
         min=1,
         flag_on=(),
@@ -69,19 +77,18 @@ def _preset(data: DataSettings, published: str) -> str:
     return data.recipe if data.recipe == "captions" else published
 
 
-@command(app)
+@command(
+    app,
+    "vidsum train fulltransnet --data tvsum.h5 --out runs/tvsum",
+    "vidsum train fulltransnet --data tvsum.h5 --splits splits.json --out runs/tvsum",
+)
 def fulltransnet(
     data: SplitOptions,
     run: RunFolder,
     settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
     common: Printing,
 ) -> None:
-    """Train FullTransNet, one model per split.
-
-    vidsum train fulltransnet --data tvsum.h5 --out runs/tvsum
-
-    vidsum train fulltransnet --data tvsum.h5 --splits splits.json --out runs/tvsum
-    """
+    """Train FullTransNet, one model per split."""
     from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 
     def train(prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None) -> Reply:
@@ -95,16 +102,16 @@ def fulltransnet(
     _train_splits("train fulltransnet", data, run, prepare, train, common)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum train ridge --data tvsum.h5 --out runs/ridge",
+    "vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --captions-as vse "
+    "--out runs/r",
+)
 def ridge(
     data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], common: Printing
 ) -> None:
-    """Fit ridge regression of people's scores on frames, one model per split, in one step.
-
-    vidsum train ridge --data tvsum.h5 --out runs/ridge
-
-    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --captions-as vse --out runs/r
-    """
+    """Fit ridge regression of people's scores on frames, one model per split, in one step."""
     from vidsum.lab.training.run import start_run
     from vidsum.lab.training.train_ridge import fit_split
 
@@ -124,7 +131,11 @@ def ridge(
     _train_splits("train ridge", data, run, partial(start_run, "ridge", settings=settings), train, common)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet",
+    "vidsum train mrnet --recipe captions --data train.json --out runs/captions",
+)
 def mrnet(
     data: Annotated[DataSettings, Without(("text_features",)), Flags((*_DATA, "query_features"))],
     run: Folder,
@@ -134,12 +145,7 @@ def mrnet(
     ],
     common: Printing,
 ) -> None:
-    """Train MRNet, which finds moments from a text query.
-
-    vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
-
-    vidsum train mrnet --recipe captions --data train.json --out runs/captions
-    """
+    """Train MRNet, which finds moments from a text query."""
 
     def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_mrnet import train_mrnet
@@ -154,7 +160,11 @@ def mrnet(
     run_verb("train mrnet", step, plain_inputs([str(run.out)]), common, are_videos=False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum train detr --data train.jsonl --features clip/ --text clip --out runs/qd",
+    "vidsum train detr --recipe captions --data train.jsonl --out runs/captions",
+)
 def detr(
     data: Annotated[DataSettings, Without(("query_features",)), Flags((*_DATA, "text_features"))],
     run: Folder,
@@ -162,12 +172,7 @@ def detr(
     chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings)), Flags(_TRAINING)],
     common: Printing,
 ) -> None:
-    """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and saliency.
-
-    vidsum train detr --data train.jsonl --features clip/ --text clip --out runs/qd
-
-    vidsum train detr --recipe captions --data train.jsonl --out runs/captions
-    """
+    """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and saliency."""
 
     def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_detr import train_detr
@@ -205,7 +210,7 @@ def _train_splits(
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations)
     splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
     if wrong := [number for number in data.split if number >= len(splits)]:
-        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
+        raise UsageError(f"unknown split {wrong[0]}", hint=(Mention("split"), f" 0 ... {len(splits) - 1}"))
     origin = {"sources": data.files, "draw": draw_of(data.space)}
     prepared = prepare(videos, splits, out=run.out, overwrite=run.overwrite, **origin)
     numbers = sorted(set(data.split)) or range(len(splits))

@@ -14,11 +14,19 @@ from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
-from vidsum.batch.targets import main_outputs, require_one_text, with_files
+from vidsum.batch.targets import (
+    main_outputs,
+    one_format_error,
+    require_one_text,
+    with_files,
+)
 from vidsum.commands.batch import Writing, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import text_table
-from vidsum.errors import UsageError
+from vidsum.errors import (
+    Mention,
+    UsageError,
+)
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import write_text
 from vidsum.options import option, without_defaults
@@ -46,7 +54,7 @@ class TranscriptOutputs:
 
     on_screen_text: bool = option("Read the text on the screen, not the speech.", False)
     format: tuple[_Format, ...] = option(
-        "Save subtitles or plain text too. Can be repeated.",
+        "Save subtitles or plain text too.",
         (),
         default_text="by the suffix of --output, else json",
     )
@@ -54,7 +62,15 @@ class TranscriptOutputs:
     words: bool = option("Include the times of words in JSON and WebVTT.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum transcribe talk.mp4",
+    "vidsum transcribe talk.mp4 --format srt",
+    "vidsum transcribe *.mp4 --output-dir transcripts --words",
+    "vidsum transcribe rede.mp4 --spoken-language de --translate --format txt -o -",
+    "vidsum transcribe show.mp4 --events --format srt",
+    "vidsum transcribe slides.mp4 --on-screen-text --format srt",
+)
 def transcribe(
     sources: Annotated[
         list[str],
@@ -71,18 +87,6 @@ def transcribe(
 
     Writes {video}_transcript.json into the current folder and prints the segments; (?) marks uncertain ones.
     Each file is transcribed once; the transcript is cached.
-
-    vidsum transcribe talk.mp4
-
-    vidsum transcribe talk.mp4 --format srt
-
-    vidsum transcribe *.mp4 --output-dir transcripts --words
-
-    vidsum transcribe rede.mp4 --spoken-language de --translate --format txt -o -
-
-    vidsum transcribe show.mp4 --events --format srt
-
-    vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
     inputs = read_inputs(sources, common)
     chosen = extra.format or (_SUFFIXES.get(Path(common.output or "").suffix, "json"),)
@@ -90,7 +94,7 @@ def transcribe(
     if formats:
         require_one_text(inputs, common)
     if common.to_stdout and len({*chosen}) > 1:
-        raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
+        raise one_format_error()
     suffixes = (*(f".{format}" for format in formats), ".json")  # `--output` may name any of them
     ending = "_screen_text.json" if extra.on_screen_text else "_transcript.json"
     files = {}
@@ -99,7 +103,8 @@ def transcribe(
         files[source] = {"json": path.with_suffix(".json"), **texts}
     inputs = with_files(inputs, files, common)
     if extra.on_screen_text and (extra.events or extra.words or without_defaults(settings)):
-        raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
+        fault = " reads no speech: leave out the options of speech"
+        raise UsageError((Mention("on_screen_text"), fault))
     work = partial(transcribe_one, settings, extraction, common, formats, extra)
     device = "cpu" if extraction.device == "auto" else extraction.device
     columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS

@@ -41,7 +41,12 @@ class TrimOutputs(Checked):
     dry_run: bool = option("Print what would be removed, write nothing.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum trim talk.mp4",
+    "vidsum trim talk.mp4 --fillers --min-pause 1s",
+    "vidsum trim talk.mp4 -o cuts.json --export premiere",
+)
 def trim(
     sources: Videos,
     settings: Trimming,
@@ -54,12 +59,6 @@ def trim(
 
     Writes {video}_trim.mp4 and {video}_trim.json into the current folder. With -o FILE.mp4 they are FILE.mp4
     and FILE.json; with -o FILE.json there is no MP4.
-
-    vidsum trim talk.mp4
-
-    vidsum trim talk.mp4 --fillers --min-pause 1s
-
-    vidsum trim talk.mp4 -o cuts.json --export premiere
     """
     inputs = read_inputs(sources, common)
     files = {}

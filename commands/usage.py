@@ -1,7 +1,8 @@
 """Commands for Typer: a help that fits on a screen, and wrong usage as errors of vidsum."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -29,20 +30,44 @@ HELP_ALL = typer.Option(
 )
 
 
+@dataclass(frozen=True)
+class CommandHelp:
+    """The texts of a command's help."""
+
+    summary: str
+    details: tuple[str, ...] = ()  # further paragraphs
+    examples: tuple[str, ...] = ()  # command lines
+    options: Mapping[str, str] = field(default_factory=dict)  # a sentence about each, by parameter
+
+    def text(self, *, is_short: bool) -> str:
+        """Return what stands above the options: without the details if it is short."""
+        examples = "\n".join(["Examples:", *(f"  {example}" for example in self.examples)])
+        details = () if is_short else self.details
+        return escape("\n\n".join([self.summary, *details, *([examples] if self.examples else [])]))
+
+
+def escape(text: str) -> str:
+    """Return a text in which Rich sees no markup."""
+    return re.sub(r"(\\*)\[", r"\1\1\\[", text)
+
+
 class Command(TyperCommand):
-    """A command whose `--help` fits on a screen, and whose `--help-all` has every option."""
+    """A command whose `--help` fits on a screen, and whose `--help-all` has every option.
+
+    The texts are the attribute `texts` of its function.
+    """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: with `--help`, the first sentences about the main options."""
         params: list[Any] = self.params
+        texts: CommandHelp = self.callback.texts  # type: ignore[union-attr]
         if _ALL not in ctx.meta:
-            first, *rest = (self.help or "").split("\n\n")
-            self.help = "\n\n".join([first, *(part for part in rest if part.startswith("Examples:"))])
+            self.help = texts.text(is_short=True)
             self.epilog = "--help-all explains all options, inputs and outputs."
             for parameter in params:
                 is_main = getattr(parameter, "rich_help_panel", None) not in (None, *LAST_PANELS)
                 parameter.hidden = parameter.hidden or not is_main
-                parameter.help = re.split(r"(?<!e\.g)\. ", parameter.help or "")[0].removesuffix(".")
+                parameter.help = escape(texts.options.get(parameter.name, ""))
                 if len(parameter.metavar or "") > _MAX_METAVAR:
                     parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
         super().format_help(ctx, formatter)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,14 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import render
-from vidsum.errors import UsageError, printable, redact
+from vidsum.errors import (
+    Mention,
+    UsageError,
+    fill,
+    message_of,
+    printable,
+    redact,
+)
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url
@@ -38,7 +46,7 @@ class AlertOptions:
 
     PANEL = "Queries and alerts"
 
-    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for.", (), metavar="TEXT")
     clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False)
     clips_dir: Path | None = option(
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="the current one"
@@ -50,7 +58,13 @@ class AlertOptions:
         return self.clips_dir or (Path() if self.clips else None)
 
 
-@command(app)
+@command(
+    app,
+    'vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips-dir alerts',
+    'vidsum watch recording.ts --follow --query "a dog" --json',
+    'vidsum watch recordings --query "a truck" --min-present 0.8 --for 5s',
+    "ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg",
+)
 def watch(
     source: Source,
     options: AlertOptions,
@@ -64,25 +78,18 @@ def watch(
 
     Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
     per second with the match probability of each query. Ctrl-C stops it.
-
-    vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips-dir alerts
-
-    vidsum watch recording.ts --follow --query "a dog" --json
-
-    vidsum watch recordings --query "a truck" --min-present 0.8 --for 5s
-
-    ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
     """
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source
 
     if source is None:
         raise UsageError(
-            "no source given", hint="a file, a folder, a URL or camera; --help lists the options"
+            "no source given", hint="a file, a folder, a URL or camera; vidsum watch --help lists the options"
         )
     source = Url(source) if is_url(source) else source
     if common.quiet and not common.json and options.clip_folder is None:
-        raise UsageError("--quiet would print nothing", hint="--json, or --clips")
+        hint = fill("{}, or {}", Mention("json"), Mention("clips"))
+        raise UsageError((Mention("quiet"), " would print nothing"), hint)
     events = watch_source(
         source,
         options.query,
@@ -90,7 +97,7 @@ def watch(
         device=extraction.device,
         video_track=extraction.video_track,
         audio_track=extraction.audio_track,
-        warn=_warn,
+        warn=partial(_warn, source),
         **vars(settings),
     )
     seconds, alerts, longest_lag_s = 0, 0, 0.0
@@ -130,5 +137,5 @@ def _alert_answer(source: str, alert: "Alert") -> Reply:
     return Reply("watch", source, {"alert": data}, (line,))
 
 
-def _warn(message: str) -> None:
-    print(f"warning: {printable(redact(message))}", file=sys.stderr, flush=True)
+def _warn(source: str, message: str) -> None:
+    print(f"warning: {printable(redact(message_of(source, message)))}", file=sys.stderr, flush=True)

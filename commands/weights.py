@@ -15,7 +15,10 @@ from vidsum.batch.settings import PRINTING, CommonOptions
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Flags, Only, command, complete
 from vidsum.commands.usage import CommandGroup
-from vidsum.errors import Problem
+from vidsum.errors import (
+    Problem,
+    WeightsError,
+)
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
 
@@ -69,15 +72,15 @@ class PullOptions:
     all: bool = option("Every checkpoint that can be fetched.", False)
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights pull i3d",
+    "vidsum weights pull best",
+)
 def pull(options: PullOptions, common: Printing, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     `best` is the most accurate image-text space that is free to use and fits this machine.
-
-    vidsum weights pull i3d
-
-    vidsum weights pull best
     """
     from vidsum import checkpoints
     from vidsum.checkpoints.best import BEST_SPACE, best_space, describe_cost
@@ -108,11 +111,11 @@ def verify(common: Printing, names: Names) -> None:
 
     def step(item: BatchInput, progress: Progress | None) -> Reply:
         status = checkpoints.verify(item.path)
-        line = f"{item.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return Reply(data=_facts(status), lines=(line,))
-        problem = Problem("WeightsError", line, status.entry.repair_command)
-        return Reply(data=_facts(status), errors=(problem,), exit_code=4)
+            return Reply(data=_facts(status), lines=(f"{item.path}: verified",))
+        fault, hint = status.reason or status.state, status.entry.repair_command
+        problem = Problem.of(WeightsError(fault, hint, subject=item.path))
+        return Reply(data=_facts(status), errors=(problem,), exit_code=WeightsError.exit_code)
 
     run_verb("weights verify", step, plain_inputs(wanted), common, are_videos=False)
 
@@ -125,7 +128,7 @@ def path(name: Name, common: Printing) -> Reply:
 
     installed = checkpoints.find(name)
     if installed is None:
-        raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
+        raise WeightsError("its weights are not installed", hint=f"vidsum weights pull {name}", subject=name)
     return Reply(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
 
@@ -141,18 +144,17 @@ class AddOptions:
     )
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights add googlenet-1378be20.pth --as googlenet",
+    "vidsum weights add finetuned.pth --as my_net --network googlenet",
+)
 def add(
     file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
     options: AddOptions,
     common: Printing,
 ) -> Reply:
-    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
-
-    vidsum weights add googlenet-1378be20.pth --as googlenet
-
-    vidsum weights add finetuned.pth --as my_net --network googlenet
-    """
+    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network."""
     from vidsum.checkpoints.named import OFFICIAL
     from vidsum.checkpoints.registry import builtin_entries
 
@@ -168,12 +170,12 @@ def add(
     return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 
-@command(app)
+@command(
+    app,
+    "vidsum weights remove my_net",
+)
 def remove(name: Name, common: Printing) -> Reply:
-    """Delete weights of your own.
-
-    vidsum weights remove my_net
-    """
+    """Delete weights of your own."""
     from vidsum.checkpoints.obtain import remove_user_weights
 
     path = remove_user_weights(name)

@@ -5,14 +5,14 @@
 `man -l FOLDER/vidsum.1` shows one; in ~/.local/share/man/man1, `man vidsum-summarize` finds it.
 """
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.options import commands, flags_of, program, value_of
+from docs.options import commands, flags_of, meaning_of, program, value_of
 from vidsum.commands.options import leaves_of
+from vidsum.commands.usage import CommandHelp
 from vidsum.options import Leaf
 from vidsum.version import __version__
 
@@ -21,9 +21,8 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and text of each page: one for the program, one for each command."""
     inner = dict(commands())
     whole = program()
-    listed = "".join(
-        f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(command))}\n" for words, command in inner.items()
-    )
+    summaries = {f"vidsum {words}": _texts(command).summary for words, command in inner.items()}
+    listed = "".join(f".TP\n.B {_text(name)}\n{_text(summary)}\n" for name, summary in summaries.items())
     epilog = f".SH SETTING OPTIONS\n{_text(whole.epilog)}\n"
     yield "vidsum", _page("vidsum", whole, f".SH COMMANDS\n{listed}{epilog}")
     for words, command in inner.items():
@@ -32,18 +31,15 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _page(words: str, command: Any, rest: str) -> str:
     name = words.replace(" ", "-")
-    prose, _, examples = (command.help or "").partition("Examples:\n")
+    texts = _texts(command)
     options = leaves_of(command)
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     places = " ".join(_metavar(argument) for argument in arguments)
-    paragraphs = "".join(
-        f".PP\n{_text(' '.join(paragraph.split()))}\n"
-        for paragraph in prose.split("\n\n")
-        if paragraph.strip()
-    )
+    examples = "\n".join(f"  {example}" for example in texts.examples)
+    paragraphs = "".join(f".PP\n{_text(paragraph)}\n" for paragraph in (texts.summary, *texts.details))
     parts = [
         f'.TH "{_text(name).upper()}" 1 "" "vidsum {__version__}"\n',
-        f".SH NAME\n{_text(name)} \\- {_text(_first(command).rstrip('.'))}\n",
+        f".SH NAME\n{_text(name)} \\- {_text(texts.summary.rstrip('.'))}\n",
         f".SH SYNOPSIS\n.B {_text(words)}\n[OPTIONS] {_text(places)}\n",
         f".SH DESCRIPTION\n{paragraphs}",
         rest,
@@ -60,12 +56,13 @@ def _metavar(argument: Any) -> str:
 
 def _option(leaf: Leaf) -> str:
     flags = ", ".join(flags_of(leaf))
-    return f".TP\n\\fB{_text(flags)}\\fR \\fI{_text(value_of(leaf))}\\fR\n{_text(leaf.option.help)}\n"
+    return f".TP\n\\fB{_text(flags)}\\fR \\fI{_text(value_of(leaf))}\\fR\n{_text(meaning_of(leaf))}\n"
 
 
-def _first(command: Any) -> str:
-    """Return the first sentence of a command's help."""
-    return re.split(r"(?<=\.)\s", " ".join((command.help or "").split()))[0]
+def _texts(command: Any) -> CommandHelp:
+    """Return the texts of a command's help; of the program and of `help`, its summary."""
+    texts: CommandHelp = getattr(command.callback, "texts", CommandHelp(command.help or ""))
+    return texts
 
 
 def _text(text: str) -> str:

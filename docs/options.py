@@ -10,7 +10,7 @@ import typer
 
 from vidsum.commands.app import app
 from vidsum.commands.options import default_of, leaves_of, metavar_of, range_of
-from vidsum.options import Leaf
+from vidsum.options import Leaf, item_of
 
 _HEAD = """# Options
 
@@ -50,13 +50,18 @@ def _section(words: str, command: Any) -> str:
 
 def _row(leaf: Leaf) -> str:
     flags = ", ".join(f"`{flag}`" for flag in flags_of(leaf))
-    cells = [flags, value_of(leaf), default_of(leaf), leaf.option.help]
+    cells = [flags, value_of(leaf), default_of(leaf), meaning_of(leaf)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def flags_of(leaf: Leaf) -> list[str]:
     """Return the flags of an option: `--cache`, `--no-cache`."""
     return [flag for pair in leaf.flags for flag in pair.split("/")]
+
+
+def meaning_of(leaf: Leaf) -> str:
+    """Return what an option does, and whether it can be repeated."""
+    return f"{leaf.text} Can be repeated." if item_of(leaf.kind) else leaf.text
 
 
 def value_of(leaf: Leaf) -> str:

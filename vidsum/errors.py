@@ -1,10 +1,13 @@
 """The errors that vidsum raises on purpose, with their exit codes, and the wording of their messages.
 
-Each message is one line that names the thing at fault and the reason. `hint` names the remedy, if anything
-does: a command, an option, a package. Options stand in both as values (`Mention`), which Python shows as
-keywords and the command line as flags:
+Each message is one line, `SUBJECT: TEXT`: what is at fault, such as a file, and the reason. `hint` names the
+remedy, if anything does: a command, an option, a package. Options stand in both as values (`Mention`), which
+Python shows as keywords and the command line as flags:
 
+    raise InputError("has no sound", subject=path)
     raise UsageError(fill("{} and {} overlap", Mention("keep"), Mention("drop")))
+
+No code reads the words of a message: what it needs is an attribute of the error.
 
 Neither shows secrets of a URL: `redact` removes them. `quote` and `did_you_mean` are for the wording.
 """
@@ -81,23 +84,54 @@ def _parts(text: Text) -> tuple[str | Mention, ...]:
 class VidsumError(Exception):
     """Base of all errors that vidsum raises on purpose.
 
-    `option` is the name of the field whose value is at fault, if it is one option's.
+    Args:
+        text: the reason; with a subject, the message goes on with it after a colon.
+        hint: what to do about it.
+        option: the name of the field whose value is at fault, if it is one option's.
+        subject: what the error is about: a file, a URL, an archive.
     """
 
     exit_code = 1
     ends_batch = False  # whether every input that follows would meet the same fault
 
-    def __init__(self, message: Text, hint: Text | None = None, option: str = "") -> None:
-        self.text, self.hint_text, self.option = message, hint, option
-        self.message, self.hint = words_of(message), words_of(hint) if hint else None
+    def __init__(
+        self,
+        text: Text,
+        hint: Text | None = None,
+        option: str = "",
+        subject: str | os.PathLike[str] = "",
+    ) -> None:
+        self.text, self.hint_text, self.option, self.subject = text, hint, option, os.fspath(subject)
+        self.words, self.hint = words_of(text), words_of(hint) if hint else None
         super().__init__(self.message)
         if self.hint:
             self.add_note(f"try: {self.hint}")  # tracebacks show it
 
-    def name_options(self, name: Callable[[Mention], str], origin: str = "") -> None:
-        """Put message and hint into a caller's words: its names of the options, and `origin` at the end."""
-        self.message = words_of(self.text, name) + redact(origin)
-        self.hint = words_of(self.hint_text, name) if self.hint_text else None
+    @property
+    def message(self) -> str:
+        """The error in one line."""
+        return message_of(self.subject, self.words)
+
+    @property
+    def parts(self) -> tuple[str | Mention, ...]:
+        """The whole message with its options as values, for another error that quotes it."""
+        return (f"{self.subject}: ", *_parts(self.text)) if self.subject else _parts(self.text)
+
+    def name_options(
+        self, name: Callable[[Mention], str], origin: str = "", remedy: Text | None = None
+    ) -> None:
+        """Put text and hint into a caller's words: its names of the options, and `origin` at the end.
+
+        `remedy` is the hint where there is none.
+        """
+        hint = self.hint_text or remedy
+        self.words = words_of(self.text, name) + redact(origin)
+        self.hint = words_of(hint, name) if hint else None
+
+
+def message_of(subject: str, text: str) -> str:
+    """Return a text with its subject, if it has one, in front."""
+    return f"{redact(subject)}: {text}" if subject else text
 
 
 def is_full(error: OSError) -> bool:
@@ -148,33 +182,37 @@ class PackageError(VidsumError):
 
 
 class OutputError(VidsumError):
-    """An output already exists, or cannot be written; `path` is the file, if `reason` is about one."""
-
-    def __init__(self, reason: Text, hint: Text | None = None, path: str | os.PathLike[str] = "") -> None:
-        self.reason, self.path = reason, os.fspath(path)
-        super().__init__((f"{self.path}: ", *_parts(reason)) if self.path else reason, hint)
+    """An output already exists, or cannot be written."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An error as data: class name, one line, and what to do about it."""
+    """An error as data: class name, what it is about, why, and what to do about it."""
 
     kind: str
-    message: str
+    text: str
     hint: str | None = None
+    subject: str = ""
     error: VidsumError | None = field(default=None, compare=False, repr=False)
     """The error itself, for callers that name its options otherwise."""
 
     @classmethod
     def of(cls, error: Exception) -> "Problem":
         """Convert an exception."""
+        kind = type(error).__name__
         if isinstance(error, VidsumError):
-            return cls(type(error).__name__, error.message, error.hint, error)
+            return cls(kind, error.words, error.hint, redact(error.subject), error)
         if isinstance(error, OSError) and error.strerror:  # a fault of the machine, not of vidsum
-            where = f"{error.filename}: " if error.filename else ""
-            return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
-        text = redact(str(error)) or type(error).__name__
-        return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
+            return cls(kind, redact(error.strerror.lower()), subject=redact(str(error.filename or "")))
+        fault = VidsumError(
+            f"internal fault: {str(error) or kind}", (Mention("verbose", True), " shows the traceback")
+        )
+        return cls(kind, fault.words, fault.hint, error=fault)
+
+    @property
+    def message(self) -> str:
+        """The error in one line."""
+        return message_of(self.subject, self.text)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -59,15 +59,14 @@ class Limits:
 class Option(Limits):
     """Details of a field that users choose."""
 
-    help: str
+    help: str  # a sentence
+    more: str = ""  # further ones, for the full help
     flags: tuple[str, ...] = ()
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
     panel: str = ""  # heading in `--help`; that of the settings (`PANEL`) if empty
-    default_text: str = ""
-    """The default in words, if it is not a number."""
+    default_text: str = ""  # the default in words, if it is not a number
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    """Values that the command line allows, if they are not all of a Literal or the type is none."""
+    choices: tuple[str, ...] = ()  # those of the command line, if not all of a Literal or the type is none
     names: tuple[str, ...] = ()  # names that a shell completes, if it takes others or files, too
     parse: Callable[[str], Any] | None = None  # turns a text of the command line into a value of the field
     flag_on: tuple[str, ...] | None = None
@@ -87,8 +86,7 @@ class Leaf:
     name: str  # as `build` takes it: the field's name; in optional nested settings `{field}_{name}`
     kind: Any  # the field's type
     option: Option
-    default: Any
-    """MISSING where a value must be given."""
+    default: Any  # MISSING where a value must be given
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -100,6 +98,11 @@ class Leaf:
         """Its name on a command line and in a file: the first long flag, with underscores."""
         long = next(flag for flag in self.flags if flag.startswith("--"))
         return long.split("/")[0].removeprefix("--").replace("-", "_")
+
+    @property
+    def text(self) -> str:
+        """The sentences about it."""
+        return f"{self.option.help} {self.option.more}".rstrip()
 
     @property
     def is_inverted(self) -> bool:

@@ -233,7 +233,7 @@ def test_uncertain_text_is_not_indexed(
     assert archive.rows("SELECT text FROM passages") == [("we paint it green.",)]
     left_out = "uncertain throughout: subtitles, titles and searches leave it out"
     assert [note for note in added.warnings if "uncertain" in note] == [
-        f"{videos / 'a.mp4'}: the text from 0:03.00 to 0:15.00 is {left_out}"
+        f"the text from 0:03.00 to 0:15.00 is {left_out}"
     ]
 
 

@@ -158,7 +158,7 @@ def test_short_and_full_help(run: Run, words: str, monkeypatch: pytest.MonkeyPat
     command = dict(commands())[words]
     printed = unwrapped(run(*words.split(), "--help-all" if leaves_of(command) else "--help").out)
     leaves = leaves_of(command)
-    texts = [leaf.option.help.removesuffix(" Can be repeated.") for leaf in leaves]
+    texts = [leaf.text for leaf in leaves]
     texts += [f"default: {default_of(leaf)}" for leaf in leaves if default_of(leaf)]
     assert [text for text in texts if unwrapped(text) not in printed] == []
     assert "default: default" not in printed

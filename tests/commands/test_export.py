@@ -186,7 +186,7 @@ def test_several_formats_are_all_written(run: Run) -> None:
     ran = run("export", "film.json", *formats, "-o", "cut.csv", "--json")
     assert ran.json["data"] == {"outputs": {"csv": "cut.csv", "edl": "cut.edl", "xml": "cut.xml"}}
     assert all(Path(name).stat().st_size > 20 for name in ran.json["data"]["outputs"].values())
-    run("export", "film.json", *formats, "-o", "-", code=2, error="-o - prints one format")
+    run("export", "film.json", *formats, "-o", "-", code=2, error="--output - prints one format")
 
 
 @pytest.mark.usefixtures("summary")

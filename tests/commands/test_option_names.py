@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from docs.options import commands
+from docs.options import commands, meaning_of
 from vidsum.commands.config import variable_for
 from vidsum.commands.options import metavar_of, settings_of
 from vidsum.options import Leaf, choices_of, item_of, required
@@ -80,12 +80,12 @@ def test_an_option_name_has_one_type(name: str) -> None:
 
 @pytest.mark.parametrize("name", by_name())
 def test_an_option_name_has_one_subject(name: str) -> None:
-    helps = {leaf.option.help: words for words, leaf in by_name()[name]}
+    helps = {meaning_of(leaf): words for words, leaf in by_name()[name]}
     assert len(helps) == 1 or name in SAME_SUBJECT, helps
 
 
 def test_every_subject_is_of_an_option_with_several_helps() -> None:
-    several = {name for name, uses in by_name().items() if len({leaf.option.help for _, leaf in uses}) > 1}
+    several = {name for name, uses in by_name().items() if len({meaning_of(leaf) for _, leaf in uses}) > 1}
     assert several == {*SAME_SUBJECT}
 
 

@@ -270,7 +270,7 @@ def test_no_writer_touches_an_input(tmp_path: Path) -> None:
 
 def test_errors_of_writers_name_the_target(tmp_path: Path) -> None:
     def fail(text: str, path: Path) -> tuple[str, ...]:
-        raise OutputError("cannot be written (disk full)", path=path / "1.jpg")
+        raise OutputError("cannot be written (disk full)", subject=path / "1.jpg")
 
     with pytest.raises(OutputError) as error:
         result_at(tmp_path, "r").write("text", {"folder": fail})

@@ -78,5 +78,5 @@ def test_report_path(film: Path, tmp_path: Path) -> None:
 
 
 def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:
-    _, warnings = report_text(results(odd), tmp_path / "page.html")
-    assert [str(odd) in entry and "mpeg4" in entry and "bundle" in entry for entry in warnings] == [True]
+    _, ((video, warning),) = report_text(results(odd), tmp_path / "page.html")
+    assert (video, "mpeg4" in warning, "bundle" in warning) == (str(odd), True, True)

@@ -50,7 +50,7 @@ INFO = video_info("clip.mp4", duration_s=30.0, fps=24.0)
 )
 def test_damage_in_words(counts: dict[str, float], message: str | None) -> None:
     log = DecodeLog(**{"packets": 720, "frames": 720, "end_s": 30.0, **counts})
-    assert describe_damage(INFO, log) == (message and f"clip.mp4: {message}")
+    assert describe_damage(INFO, log) == message
 
 
 @pytest.mark.parametrize(("decoded_s", "end_s"), [(331 / 24, 331 / 24), (29.99, 30.0), (30.0, 30.0)])

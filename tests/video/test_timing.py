@@ -92,7 +92,7 @@ def test_frames_without_time_stamps_count(early: MadeVideo) -> None:
 
 
 def test_frames_without_time_stamps_warn(early: MadeVideo) -> None:
-    (warning,) = read_jumps(probe(early.path)).describe("x")
+    (warning,) = read_jumps(probe(early.path)).describe()
     assert "25 pictures have no time stamps" in warning
 
 

@@ -61,16 +61,16 @@ class VideoFile:
         require_copy(self.path)
         try:
             if not path.is_file():  # neither a folder nor a pipe, which would wait
-                raise MissingError(f"{path}: has vanished")
+                raise MissingError("has vanished", subject=path)
             file = path.open("rb")
             status = os.fstat(file.fileno())
         except (OSError, ValueError) as error:
-            raise MissingError(f"{path}: cannot be read") from error
+            raise MissingError("cannot be read", subject=path) from error
         is_same = 0 < status.st_size == self.bytes and self._is_verified(file, status)
         file.seek(0)
         if not is_same:
             file.close()
-            raise ForeignFileError(f"{path}: is not the video that was indexed; run vidsum index again")
+            raise ForeignFileError("is not the video that was indexed; run vidsum index again", subject=path)
         return file
 
     def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:

@@ -22,7 +22,7 @@ class Folders:
 
     def __init__(self, names: Sequence[str]) -> None:
         if missing := next((name for name in names if not Path(name).is_dir()), None):
-            raise InputError(f"{missing}: no such folder")
+            raise InputError("no such folder", subject=missing)
         self.named = [Path(os.path.abspath(name)) for name in names]  # noqa: PTH100  # keeps links
         self.roots = [Path(os.path.realpath(name)) for name in names]
 
@@ -44,7 +44,7 @@ class Folders:
         if not first:
             hint = f"a path in {', '.join(map(str, self.named))}"
             raise ToolUseError(
-                f"{printable(name)[:_MAX_SHOWN]}: is outside the folders of this server", hint=hint
+                "is outside the folders of this server", hint=hint, subject=printable(name)[:_MAX_SHOWN]
             )
         return str(first[0])
 
@@ -86,4 +86,4 @@ def resolve(folder: Path, name: str) -> Path:
     try:
         return Path(os.path.realpath(folder / name))
     except ValueError as error:
-        raise ToolUseError(f"{printable(name)[:_MAX_SHOWN]!r}: is no path") from error
+        raise ToolUseError("is no path", subject=repr(printable(name)[:_MAX_SHOWN])) from error

@@ -190,14 +190,14 @@ def _renew(
     warnings += [note for evidence in made for note in evidence.warnings]
     descriptions = find_descriptions(video)
     if descriptions and hash_file(descriptions) != kinds.get("described"):
-        described, notes = read_descriptions(descriptions, path, digest)
+        described, notes = read_descriptions(descriptions, digest)
         warnings += notes
         made += [described] if described else []
     with connection.transaction():
         known = find()  # another process may have been first
         if known is None:
             if embedded is None:
-                raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
+                raise InputError("was removed from the archive meanwhile", hint="try again", subject=path)
             _insert(connection, digest, file.bytes, space, embedded, tracks)
             known = find()
             assert known is not None
@@ -251,7 +251,7 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     assert info is not None
     if clips.duration_s > MAX_VIDEO_S:
         limit = f"{MAX_VIDEO_S / 86_400:.0f} days"
-        raise InputError(f"{video}: is longer than {limit}", hint="cut it into several files")
+        raise InputError(f"is longer than {limit}", hint="cut it into several files", subject=video)
     assert clips.shots_s is not None
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)

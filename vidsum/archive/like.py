@@ -32,11 +32,12 @@ def embed_example(connection: Database, space: str, like: str) -> FloatArray:
         offset_s = file_offset_s(path, Path(path).stat().st_size)
         start_s, end_s = shift_times(parse_interval(part), -offset_s)
         if end_s <= 0:
-            raise InputError(f"{like}: ends before the video's first picture ({offset_s:.1f} s)")
+            raise InputError(f"ends before the video's first picture ({offset_s:.1f} s)", subject=like)
     else:
         raise InputError(
-            f"{like}: no such file",
+            "no such file",
             hint=fill("{}, or {}", Mention("like", "PICTURE"), Mention("like", "VIDEO@1:20-1:25")),
+            subject=like,
         )
     if Path(path).suffix.lower() in _PICTURES:
         return describe_space(space).encode_images([path])
@@ -44,7 +45,7 @@ def embed_example(connection: Database, space: str, like: str) -> FloatArray:
         return stored
     clips = plan_video(space, path, Extraction()).run().clips
     if start_s >= clips.duration_s:
-        raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
+        raise InputError(f"starts after the video's end ({clips.duration_s:.1f} s)", subject=like)
     within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
     return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
 

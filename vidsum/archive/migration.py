@@ -56,8 +56,8 @@ def open_current(path: Path | str, name: str, *, create: bool) -> tuple[Database
             if (version := connection.version()) != VERSION:
                 places = (path, path.parent) if isinstance(path, Path) else ()
                 if not all(os.access(place, os.W_OK) for place in places):
-                    fault = f"{name}: has schema {version}, and must be written to become {VERSION}"
-                    raise InputError(fault, hint="copy it into a folder that can be written")
+                    fault = f"has schema {version}, and must be written to become {VERSION}"
+                    raise InputError(fault, hint="copy it into a folder that can be written", subject=name)
                 migrate(connection)
                 notes = (f"{name}: was of schema {version}, and is now of {VERSION}",)
     except BaseException:

@@ -85,7 +85,9 @@ class Postgres:
         self.execute("SET search_path = vidsum, public")
         if not self.version():
             if not create:
-                raise MissingError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
+                raise MissingError(
+                    "no such archive", hint=f"vidsum index FOLDER --archive {name}", subject=name
+                )
             with self.transaction():
                 if not self.version():  # else another machine was first
                     self._create_tables()
@@ -134,12 +136,16 @@ def connect(url: str, *, create: bool) -> Postgres:
     with faults(url):
         try:
             if is_offline() and not _is_local(psycopg.conninfo.conninfo_to_dict(url)):
-                fault = f"{public_name(url)}: VIDSUM_OFFLINE forbids connections"
-                raise InputError(fault, hint=("unset VIDSUM_OFFLINE, or ", Mention("archive", "FILE")))
+                fault = "VIDSUM_OFFLINE forbids connections"
+                raise InputError(
+                    fault,
+                    hint=("unset VIDSUM_OFFLINE, or ", Mention("archive", "FILE")),
+                    subject=public_name(url),
+                )
             connection = psycopg.connect(url, autocommit=True, connect_timeout=_WAIT_S)
         except psycopg.ProgrammingError as error:
             hint = "postgresql://USER@HOST/DATABASE"
-            raise UsageError(f"{public_name(url)}: is no address of PostgreSQL", hint=hint) from error
+            raise UsageError("is no address of PostgreSQL", hint=hint, subject=public_name(url)) from error
         try:
             opened = Postgres(connection, url)
             opened.prepare(public_name(url), create=create)
@@ -165,15 +171,15 @@ def faults(url: str) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.LockNotAvailable as error:
-        fault = f"{public_name(url)}: another process has been writing to it for {_WAIT_S} s"
-        raise OutputError(fault, hint="try again when it is done") from error
+        fault = f"another process has been writing to it for {_WAIT_S} s"
+        raise OutputError(fault, hint="try again when it is done", subject=public_name(url)) from error
     except psycopg.Error as error:
         is_denied = isinstance(error, psycopg.errors.InsufficientPrivilege)
         reason = Url(url).hide(next(iter(str(error).splitlines()), type(error).__name__))
         if isinstance(error, psycopg.ProgrammingError | psycopg.IntegrityError) and not is_denied:
             # our statements fit our tables
-            fault = f"{public_name(url)}: is damaged ({reason})"
-            raise DamagedArchiveError(fault, hint=REINDEX_HINT) from error
-        ended = OutputError(f"{public_name(url)}: cannot be used ({reason})")
+            fault = f"is damaged ({reason})"
+            raise DamagedArchiveError(fault, hint=REINDEX_HINT, subject=public_name(url)) from error
+        ended = OutputError(f"cannot be used ({reason})", subject=public_name(url))
         ended.ends_batch = True
         raise ended from error

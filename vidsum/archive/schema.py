@@ -76,4 +76,4 @@ def require_known(version: int, name: str) -> None:
         hint = (
             ("pip install -U vidsum, or ", Mention("archive", "FILE")) if version > VERSION else REINDEX_HINT
         )
-        raise InputError(f"{name}: has schema {version}, and this vidsum reads {VERSION}", hint=hint)
+        raise InputError(f"has schema {version}, and this vidsum reads {VERSION}", hint=hint, subject=name)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
 from vidsum.errors import Mention, UsageError, fill
-from vidsum.grounding.settings import LANGUAGE_HELP, EmbeddingSpace, require_language
+from vidsum.grounding.settings import LANGUAGE_CHOICE, LANGUAGE_HELP, EmbeddingSpace, require_language
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence
 
@@ -18,10 +18,11 @@ class ArchiveFile:
     PANEL = "Search"
 
     archive: str | None = option(
-        "Archive file. Or a database on a server (requires vidsum[postgres]).",
+        "Archive file.",
         None,
         metavar="FILE|postgresql://...",
         default_text="archive.vidsum in your data folder",
+        more="Or a database on a server (requires vidsum[postgres]).",
     )
 
 
@@ -32,10 +33,11 @@ class SearchedArchives:
     PANEL = "Search"
 
     archive: tuple[str, ...] = option(
-        "Archive file. Or a database on a server (requires vidsum[postgres]). Can be repeated.",
+        "Archive file.",
         (),
         metavar="FILE|postgresql://...",
         default_text="archive.vidsum in your data folder",
+        more="Or a database on a server (requires vidsum[postgres]).",
     )
 
 
@@ -68,10 +70,10 @@ class Indexing:
     on_screen_text: bool = option("Read the text on the screen of videos.", False)
     sounds: bool = option("Recognise the sounds of videos.", False)
     space: EmbeddingSpace = option(
-        "Image-text space of a new archive. auto: the best one of the CLIP family that is installed, else "
-        "vse.",
+        "Image-text space of a new archive.",
         "auto",
         flag_on=(),
+        more="auto: the best one of the CLIP family that is installed, else vse.",
     )
 
     def makes(self, kind: ArchiveEvidence) -> bool:
@@ -87,29 +89,30 @@ class SearchOptions:
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
     evidence: Literal["auto", ArchiveEvidence] = option(
-        "Search pictures, speech, text on the screen, sounds or descriptions. auto: all that there is.",
+        "Search pictures, speech, text on the screen, sounds or descriptions.",
         "auto",
         flags=("--in",),
+        more="auto: all that there is.",
     )
     like: tuple[str, ...] = option(
-        "Find what looks like this picture, or part of a video. Can be repeated.",
+        "Find what looks like this picture, or part of a video.",
         (),
         metavar="PICTURE|VIDEO@START-END",
     )
-    also: tuple[str, ...] = option(
-        "Require this in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
-    )
+    also: tuple[str, ...] = option("Require this in the same moment.", (), flags=("--and",), metavar="TEXT")
     without: tuple[str, ...] = option(
-        "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
+        "Leave out moments that show this.", (), flags=("--not",), metavar="TEXT"
     )
-    then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("search",))
-    path: tuple[str, ...] = option(
-        "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB"
-    )
+    then: tuple[str, ...] = option("Require this later in the video.", (), metavar="TEXT")
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("search",), more=LANGUAGE_CHOICE)
+    path: tuple[str, ...] = option("Only videos at this path, such as '2024/*.mp4'.", (), metavar="GLOB")
     after: str | None = option("Only files changed since, e.g. 2024-05-31.", None, metavar="DATE")
     min_present: float = option(
-        "Skip moments with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
+        "Skip moments with a lower match probability.",
+        0.0,
+        min=0,
+        max=1,
+        more="0 keeps all.",
     )
     per_video: int = option("Maximum number of moments per video.", 3, min=1)
     duplicates: bool = option("List near-identical moments of several videos separately.", False, flag_on=())

@@ -83,9 +83,9 @@ def list_videos(videos: Mapping[int, StoredVideo], spaces: Sequence[StoredSpace]
 def require_weights(archive: str, name: str) -> None:
     """Raise WeightsError where the networks of an archive's space are not installed."""
     if name != NAME and not describe_space(name).is_installed():
-        fault = f"{archive}: its space is {name}, whose weights are not installed"
+        fault = f"its space is {name}, whose weights are not installed"
         hint = (f"vidsum weights pull {name}, or another archive, with ", Mention("archive", "FILE"))
-        raise WeightsError(fault, hint=hint)
+        raise WeightsError(fault, hint=hint, subject=archive)
 
 
 def insert_space(connection: Database, name: str) -> StoredSpace:

@@ -104,15 +104,15 @@ def connect(path: Path | str, *, create: bool) -> Database:
         return postgres.connect(str(path), create=create)
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{path}: is a folder", hint=Mention("archive", "FILE"))
+        raise InputError("is a folder", hint=Mention("archive", "FILE"), subject=path)
     is_new = create and not path.exists()
     if is_new:
         make_folder(path.parent)
         check_target(path)
     elif not path.is_file() or (not create and not path.stat().st_size):
-        raise MissingError(f"{path}: no such archive", hint="vidsum index FOLDER")
+        raise MissingError("no such archive", hint="vidsum index FOLDER", subject=path)
     elif not os.access(path, os.R_OK):
-        raise InputError(f"{path}: cannot be read")
+        raise InputError("cannot be read", subject=path)
     elif create:
         _require_writable(path)
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
@@ -165,8 +165,10 @@ def _explain(error: BaseException, path: Path, *, is_new: bool, may_write: bool)
         path.unlink()
     log = Path(f"{path}-wal")
     if not may_write and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and log.exists():
-        fault = f"{path}: its last changes are in {log.name}, which cannot be read in a read-only folder"
-        raise OutputError(fault, hint="copy both files into a folder that can be written") from error
+        fault = f"its last changes are in {log.name}, which cannot be read in a read-only folder"
+        raise OutputError(
+            fault, hint="copy both files into a folder that can be written", subject=path
+        ) from error
 
 
 def _require_writable(path: Path) -> None:
@@ -179,8 +181,9 @@ def _require_writable(path: Path) -> None:
     elif os.statvfs(path).f_flag & os.ST_RDONLY:
         reason = "read-only file system"
     raise OutputError(
-        f"{place}: cannot be written ({reason})",
+        f"cannot be written ({reason})",
         hint=("copy the archive elsewhere: ", Mention("archive", "FILE")),
+        subject=place,
     )
 
 
@@ -192,8 +195,8 @@ def _code_of(error: BaseException) -> int:
 def require_copy(video: str) -> None:
     """Raise MissingError if a video was a URL's and its copy is gone: the cache has a limit."""
     if home() / "videos" in Path(video).parents and not is_file(video):
-        fault = f"{video}: the copy of a URL, no longer in the cache"
-        raise MissingError(fault, hint="vidsum index URL, which downloads it again")
+        fault = "the copy of a URL, no longer in the cache"
+        raise MissingError(fault, hint="vidsum index URL, which downloads it again", subject=video)
 
 
 @contextmanager
@@ -203,7 +206,7 @@ def _faults_of_opening(path: Path) -> Iterator[None]:
         with faults(path):
             yield
     except (sqlite3.Error, ValueError, OverflowError) as error:
-        raise DamagedArchiveError(f"{path}: is damaged ({error})", hint=REINDEX_HINT) from error
+        raise DamagedArchiveError(f"is damaged ({error})", hint=REINDEX_HINT, subject=path) from error
 
 
 def faults(path: Path | str) -> AbstractContextManager[None]:
@@ -222,18 +225,18 @@ def _faults(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_NOTADB:
             raise _foreign(path) from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
-            raise OutputError(reason, hint="try again when it is done") from error
+            reason = f"another process has been writing to it for {_WAIT_S:.0f} s"
+            raise OutputError(reason, hint="try again when it is done", subject=path) from error
         reason = " ".join(str(error).split())  # SQLite quotes whole statements
-        fault: VidsumError = DamagedArchiveError(f"{path}: is damaged ({reason})", hint=REINDEX_HINT)
+        fault: VidsumError = DamagedArchiveError(f"is damaged ({reason})", hint=REINDEX_HINT, subject=path)
         if code in _OF_THE_MACHINE:
-            fault = OutputError(f"{path}: cannot be used ({error})")
+            fault = OutputError(f"cannot be used ({error})", subject=path)
             fault.ends_batch = True
         raise fault from error
 
 
 def _foreign(path: Path) -> InputError:
-    return InputError(f"{path}: is not an archive of vidsum", hint=Mention("archive", "FILE"))
+    return InputError("is not an archive of vidsum", hint=Mention("archive", "FILE"), subject=path)
 
 
 def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
@@ -294,5 +297,5 @@ def require_tables(connection: sqlite3.Connection, path: Path) -> None:
     }
     if tables != expected:
         odd = next(name for name in [*expected, *tables] if tables.get(name) != expected.get(name))
-        fault = f"{path}: is damaged ({quote(odd)} in it is not as vidsum makes it)"
-        raise DamagedArchiveError(fault, hint=REINDEX_HINT)
+        fault = f"is damaged ({quote(odd)} in it is not as vidsum makes it)"
+        raise DamagedArchiveError(fault, hint=REINDEX_HINT, subject=path)

@@ -64,7 +64,7 @@ def make_evidence(
         return None
     made = plan.run(progress)
     packed = made_by.evidence.of(made).pack()
-    return NewEvidence(kind, packed, warnings=tuple(made_by.describe(video.path, made)))
+    return NewEvidence(kind, packed, warnings=tuple(made_by.describe(made)))
 
 
 def find_descriptions(video: str) -> Path | None:
@@ -74,7 +74,7 @@ def find_descriptions(video: str) -> Path | None:
     return next((path for path in paths if path.is_file() and os.access(path, os.R_OK)), None)
 
 
-def read_descriptions(path: Path, video: str, sha256: str) -> tuple[NewEvidence | None, tuple[str, ...]]:
+def read_descriptions(path: Path, sha256: str) -> tuple[NewEvidence | None, tuple[str, ...]]:
     """Return the sentences of a file and warnings; None of another video than that of a SHA-256."""
     try:
         described = load(path)
@@ -83,7 +83,7 @@ def read_descriptions(path: Path, video: str, sha256: str) -> tuple[NewEvidence 
         if described.provenance["video"].get("sha256") != sha256:
             raise InputError("of another video")
     except InputError as error:
-        return None, (f"{video}: its descriptions are not used ({error.message})",)
+        return None, (f"its descriptions are not used ({error.message})",)
     return NewEvidence("described", DescribedParts.of(described).pack(), hash_file(path)), ()
 
 
@@ -118,8 +118,10 @@ def search_evidence(
     query = "SELECT 1 FROM evidence WHERE kind = ? AND length(records) > 0 LIMIT 1"
     stored = [kind for kind in kinds if connection.execute(query, (kind,)).fetchone()]
     if options.evidence != "auto" and not stored:
-        fault = f"{archive}: none of its videos has evidence of the kind {options.evidence}"
-        raise InputError(fault, hint=f"vidsum index FOLDER {flag_of(options.evidence)}".rstrip())
+        fault = f"none of its videos has evidence of the kind {options.evidence}"
+        raise InputError(
+            fault, hint=f"vidsum index FOLDER {flag_of(options.evidence)}".rstrip(), subject=archive
+        )
     encoded = encode_queries([text], options.language) if stored else []
     hits = (_search(connection, kind, query, options, videos) for query in encoded for kind in stored)
     return [*chain.from_iterable(hits)]

@@ -283,7 +283,7 @@ class Tools:
     def _find_video(self, name: str) -> str:
         path = self._folders.find(name)
         if not has_pictures(path):
-            raise InputError(f"{name}: holds features, not a video")
+            raise InputError("holds features, not a video", subject=name)
         return path
 
     def _open_archive(self) -> Archive:
@@ -291,7 +291,7 @@ class Tools:
             return Archive(self._archive, create=False)
         except MissingError as error:
             hint = "call index" if self._output else "ask the user to run vidsum index FOLDER"
-            raise ToolUseError(error.text, hint=hint) from error
+            raise ToolUseError(error.text, hint, subject=error.subject) from error
 
 
 def _require_words(query: str) -> None:

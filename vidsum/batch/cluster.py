@@ -72,9 +72,9 @@ def _finish_next(
     try:
         result: R = ray.get(reference)
     except ray.exceptions.RayError as error:
-        fault = f"{item.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
+        fault = f"failed on the cluster ({str(error).strip().splitlines()[-1]})"
         hint = "inputs, outputs and the current folder must have the same paths on all nodes"
-        result = fail(item, VidsumError(fault, hint))
+        result = fail(item, VidsumError(fault, hint, subject=item.path))
     finish(item, result)
     return position, result
 
@@ -109,8 +109,9 @@ def _join(ray: Any, address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if is_offline() and not is_loopback(host):  # `auto` may be anywhere
         raise UsageError(
-            f"{address}: VIDSUM_OFFLINE forbids connections",
+            "VIDSUM_OFFLINE forbids connections",
             hint=fill("{}, or {}", Mention("ray", "local"), Mention("jobs", "N")),
+            subject=address,
         )
     try:
         if host and port.isdecimal():

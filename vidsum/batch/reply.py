@@ -49,11 +49,13 @@ def failed(command: str, name: str | None, error: Exception, common: CommonOptio
 
 def explained(answer: Reply, common: CommonOptions) -> Reply:
     """Return an answer whose errors name options as users of the command know them."""
+    errors = list[Problem]()
     for problem in answer.errors:
         if problem.error and common.explain:
             common.explain(problem.error)
-    errors = tuple(Problem.of(problem.error) if problem.error else problem for problem in answer.errors)
-    return replace(answer, errors=errors)
+            problem = replace(problem, text=problem.error.words, hint=problem.error.hint)
+        errors.append(problem)
+    return replace(answer, errors=tuple(errors))
 
 
 def reply_of(command: str, name: str | None, common: CommonOptions, step: Callable[[], Reply]) -> Reply:

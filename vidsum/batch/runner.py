@@ -147,7 +147,7 @@ def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Pr
         update_copy(item.url, Path(item.path), common.max_download, progress)
     elif is_folder(item.path):
         if not os.access(item.path, os.R_OK | os.X_OK):
-            raise InputError(f"{item.path}: permission denied")
+            raise InputError("permission denied", subject=item.path)
         hint: tuple[str | Mention, ...] = ()
         if not common.recursive:
             hint = (Mention("recursive"), " includes subfolders")
@@ -155,4 +155,4 @@ def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Pr
             hint = (film,)
         if command == "transcribe":
             hint = (*hint, *(["; "] if hint else []), "name audio files one by one")
-        raise InputError(f"{item.path}: is a folder without a video", hint=hint or None)
+        raise InputError("is a folder without a video", hint=hint or None, subject=item.path)

@@ -61,12 +61,13 @@ class CommonOptions:
         panel=ADVANCED,
     )
     output: str | None = option(
-        "Output file; - for stdout. For several inputs a template with {stem}, {name} or {n}.",
+        "Output file; - for stdout.",
         None,
         flags=("--output", "-o"),
         default_text="named after the input",
         metavar="FILE",
         writes=True,
+        more="For several inputs a template with {stem}, {name} or {n}.",
     )
     output_dir: Path | None = option("Folder for the outputs.", None, default_text="the current folder")
     overwrite: bool = option("Replace existing outputs.", False)
@@ -78,10 +79,10 @@ class CommonOptions:
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     export: tuple[ExportName, ...] = option(
-        f"Save in another format. {', '.join(get_args(ExportFormat))}. Can be repeated.", (), metavar="FORMAT"
+        "Save in another format.", (), metavar="FORMAT", more=f"{', '.join(get_args(ExportFormat))}."
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", flag_on=())
-    report: bool = option("Save a page with player, curve and pictures.", False)
+    report: bool = option("Save a page: player, curve and pictures.", False)
     json: bool = option("Print JSON to stdout, one object per line.", False)
     quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"), panel=ADVANCED)
     verbose: bool = option(

@@ -32,8 +32,10 @@ def row_of(name: str, answer: Reply | None = None, columns: Mapping[str, Any] = 
         "state": state,
         "exit_code": answer.exit_code,
         "output": next((path for path in outputs.values() if isinstance(path, str)), None),
-        "warnings": _joined(name, answer.messages),
-        "error": _joined(name, (problem.message for problem in answer.errors)),
+        "warnings": "; ".join(answer.messages),
+        "error": "; ".join(
+            problem.text if problem.subject == name else problem.message for problem in answer.errors
+        ),
     }
 
 
@@ -45,11 +47,6 @@ def _state_of(answer: Reply) -> str:
     if answer.data.get("up_to_date"):
         return "up to date"
     return "left" if answer.data.get("left") else "done"
-
-
-def _joined(name: str, texts: Iterable[str]) -> str:
-    """Return texts without the name of the input."""
-    return "; ".join(text.removeprefix(f"{name}: ") for text in texts)
 
 
 def _cell(data: Mapping[str, Any], column: str | Callable[[Mapping[str, Any]], Any]) -> Any:

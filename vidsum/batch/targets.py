@@ -18,6 +18,7 @@ from vidsum.outputs.names import (
     check_outputs,
     fill_template,
     find_clip_faults,
+    output_names,
     own_names,
     require_suffix,
     reserve,
@@ -26,6 +27,7 @@ from vidsum.outputs.names import (
 from vidsum.video.settings import Clips
 
 T = TypeVar("T")
+STDOUT = Mention("output", "-")
 
 
 def attempt(step: Callable[[], T]) -> T | VidsumError:
@@ -39,15 +41,26 @@ def attempt(step: Callable[[], T]) -> T | VidsumError:
 def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
     """Raise a UsageError where several inputs would print texts to stdout."""
     if common.to_stdout and len(inputs) > 1:
-        fault = f"-o - prints one file of this format, but there are {len(inputs)} inputs"
-        raise UsageError(fault, hint=Mention("output_dir", "FOLDER"))
+        fault = f" prints one file of this format, but there are {len(inputs)} inputs"
+        raise UsageError((STDOUT, fault), hint=Mention("output_dir", "FOLDER"))
 
 
 def require_no_exports(common: CommonOptions) -> None:
     """Raise a UsageError where the JSON goes to stdout and there are exports."""
     if common.exports and common.to_stdout:
-        hint = fill("-o FILE.json, with {} or {}", Mention("export"), Mention("report"))
-        raise UsageError("-o - writes JSON only", hint=hint)
+        raise only_json_error("export", "report")
+
+
+def only_json_error(*options: str) -> UsageError:
+    """Return the error where the JSON goes to stdout, and options write other files."""
+    hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
+    return UsageError((STDOUT, " writes JSON only"), hint)
+
+
+def one_format_error() -> UsageError:
+    """Return the error where several formats go to stdout."""
+    hint = fill("one {}, or {}", Mention("format"), Mention("output_dir", "FOLDER"))
+    return UsageError((STDOUT, " prints one format"), hint)
 
 
 def main_outputs(
@@ -68,7 +81,7 @@ def main_outputs(
         return own_names([*folders], lambda source, name: root / folders[source] / f"{name}{ending}")
     if not common.is_template and len(inputs) > 1:
         fault = (Mention("output"), f" names one file, but there are {len(inputs)} inputs")
-        raise UsageError(fault, hint=(f"-o '{{stem}}{ending}', or ", Mention("output_dir", "FOLDER")))
+        raise UsageError(fault, hint=output_names(f"{{stem}}{ending}"))
     targets = {
         item.path: (
             fill_template(output, item.path, item.number + 1, suffixes[0], item.url)
@@ -110,7 +123,7 @@ def with_files(
 def _require_output(path: Path, suffixes: Sequence[str]) -> None:
     """Raise a UsageError where an output is a folder, or has none of the suffixes."""
     if path.is_dir():
-        raise UsageError(f"{path}: is a folder", hint=Mention("output_dir", str(path)))
+        raise UsageError("is a folder", hint=Mention("output_dir", str(path)), subject=path)
     require_suffix(path, suffixes)
 
 
@@ -149,8 +162,8 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
     if owner := reserve(common.table, "--table", files_of_run(inputs, common), written):
-        fault = (f"{common.table}: would be written for {owner} and for ", Mention("table"))
-        raise UsageError(fault, hint=Mention("table", "FILE"))
+        fault = (f"would be written for {owner} and for ", Mention("table"))
+        raise UsageError(fault, hint=Mention("table", "FILE"), subject=common.table)
     if common.table.is_file() or not common.table.exists():  # not of pipes and devices
         require_suffix(common.table, (".csv",), "table")
     _require_writable(common.table, common)
@@ -209,7 +222,8 @@ def plan_moment_files(
     if common.is_file and str(common.output).lower().endswith(".csv"):
         if more or has_clips or common.exports:
             hint = (Mention("output_dir", "FOLDER"), ", for more files")
-            raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
+            table_only = (Mention("output", "FILE.csv"), " writes one table of all inputs")
+            raise UsageError(table_only, hint)
         table = Path(str(common.output))
         check_outputs("the table", [table], files_of_run(inputs, common))
         _require_writable(table, common)
@@ -217,8 +231,7 @@ def plan_moment_files(
     elif common.is_file:
         _require_output(Path(str(common.output)), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
-        options = listed(map(Mention, [*more, *(["clips"] if has_clips else [])]), " or ")
-        raise UsageError("-o - writes JSON only", hint=("-o FILE.json, with ", *options))
+        raise only_json_error(*more, *(["clips"] if has_clips else []))
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
     chosen = [leaf.name for leaf, plain in pairs if leaf.default != plain.default]
     if chosen and not has_clips:
@@ -243,7 +256,7 @@ def plan_moment_files(
         from vidsum.pipelines.sources import has_pictures
 
         for item in [item for item in planned if item.artifacts and not has_pictures(item.path)]:
-            fault = UsageError(f"{item.path}: features have no pictures", hint="give the video")
+            fault = UsageError("features have no pictures", hint="give the video", subject=item.path)
             planned = refuse(planned, item, fault)
     return planned, common, table
 

@@ -219,8 +219,8 @@ class Worker:
             return self._submit(work, item, reports)
         except (OSError, ImportError, NotImplementedError) as error:  # the last two: no semaphores
             self._executor = None
-            fault = f"{item.name}: no worker process can be started"
-            raise VidsumError(fault, hint=("fewer ", Mention("jobs"))) from error
+            fault = "no worker process can be started"
+            raise VidsumError(fault, hint=("fewer ", Mention("jobs")), subject=item.name) from error
 
     def _submit(self, work: Work[R], item: BatchInput, reports: bool) -> Future[R]:
         with _block_interrupts():
@@ -238,7 +238,7 @@ class Worker:
         hint = "leave it out, or convert it with another program, such as ffmpeg"
         if code == -signal.SIGKILL:
             hint = "more free memory, if it was short; else leave the file out"
-        return VidsumError(f"{item.name}: its worker process {end}, twice", hint)
+        return VidsumError(f"its worker process {end}, twice", hint, subject=item.name)
 
     def stop(self) -> None:
         """Tell the process to end, in the middle of an input too."""

@@ -54,7 +54,7 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
     status = status_of(entry, hashed=True)
     if status.state != "present":
         reason = status.reason or f"{status.path}: not there"
-        raise WeightsError(f"{name}: {reason}", hint=entry.repair_command)
+        raise WeightsError(reason, hint=entry.repair_command, subject=name)
     return status.path
 
 

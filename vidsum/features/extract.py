@@ -61,7 +61,7 @@ def extract_features(
             done_s = min(times[-1] + spec.covers_s, video.duration_s)
             progress("extracting features", done_s, video.duration_s)
     if not times:
-        raise InputError(f"{video.path}: no frame could be decoded")
+        raise InputError("no frame could be decoded", subject=video.path)
     if embed and waiting:
         embeddings.add(_embed_rows(embed, waiting))
     return Features(

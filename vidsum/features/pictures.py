@@ -37,7 +37,7 @@ def read_picture(path: Path) -> Picture:
             with Image.open(path) as image:
                 return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
         except Exception as error:  # what Pillow raises at damaged files has nothing in common
-            raise InputError(f"{path}: the picture cannot be read") from error
+            raise InputError("the picture cannot be read", subject=path) from error
 
 
 def view_picture(picture: Picture, spec: Spec) -> Picture:

@@ -51,14 +51,16 @@ class Extraction:
     )
     logits: bool = option("Also store the class scores, if the extractor has any.", False)
     precision: PrecisionChoice = option(
-        "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.",
+        "Numeric precision.",
         "auto",
         **_ON_EXTRACT,
+        more="auto: the fastest on this CPU or GPU with no measured loss.",
     )
     backend: Backend = option(
-        "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.",
+        "Inference engine.",
         "auto",
         **_ON_EXTRACT,
+        more="auto: onnxruntime when it can run without PyTorch, else torch.",
     )
     device: Device = "auto"
     reader: Reader = option("Video decoder.", "pyav", **_ON_EXTRACT)

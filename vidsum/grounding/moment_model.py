@@ -160,7 +160,7 @@ def build_moment_model(trained: Trained, name: str, device: str = "auto") -> Mom
     """Build the model of a checkpoint called `name`. Raises InputError: it finds no moments or misfits."""
     features, is_detr = trained.features, trained.model in DETR_MODELS
     if not is_detr and trained.model != "mrnet":
-        raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, which finds no moments")
+        raise InputError(f"a checkpoint of {safe_name(trained.model)}, which finds no moments", subject=name)
 
     def make(config: Mapping[str, Any]) -> Model:
         return build(trained.model, DETRConfig(**config)) if is_detr else MRNet(MRNetConfig(**config))
@@ -169,9 +169,9 @@ def build_moment_model(trained: Trained, name: str, device: str = "auto") -> Mom
     try:
         space, clip_s = str(features["space"]), float(features["clip_s"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
+        raise InputError("does not say what features it reads (space, clip_s)", subject=name) from error
     if not clip_s > 0:
-        raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
+        raise InputError(f"its clips must be longer than {clip_s:g} s", subject=name)
     guided = bool(features.get("guided", False))
     return MomentModel(
         model.to(choose_device(device)),

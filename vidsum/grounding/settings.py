@@ -14,12 +14,10 @@ SHIPPED_GROUNDER = "mrnet"  # the checkpoint for moments that comes with vidsum
 LONGEST_MOMENT_S = 15.0  # of several shots, and by default of a highlight; one shot of a query may be longer
 UNLIKELY = 0.2  # below this probability, words or a sound are left out beside other evidence
 
-SPACE_HELP = (
-    "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else vse."
-)
-LANGUAGE_HELP = (
-    "Language of the queries (de, ja). auto: English, unless most words are of another (space vse)."
-)
+SPACE_HELP = "Embedding space of text and video."
+SPACE_CHOICE = "auto: the best one of the CLIP family that is installed, else vse."
+LANGUAGE_HELP = "Language of the queries (de, ja)."
+LANGUAGE_CHOICE = "auto: English, unless most words are of another (space vse)."
 
 
 def require_language(code: str) -> None:
@@ -52,36 +50,42 @@ class Retrieval(Checked):
         default_text="5, without those far below the first",
     )
     model: str = option(
-        "Model that finds moments. similarity (auto); mrnet or qd-detr, level with similarity; or a "
-        "checkpoint of `vidsum train`.",
+        "Model that finds moments.",
         DEFAULT_MODEL,
         flags=("--model", "-m"),
         metavar="NAME|FILE",
         names=("auto", "similarity", SHIPPED_GROUNDER, "qd-detr"),
+        more="similarity (auto); mrnet or qd-detr, level with similarity; or a checkpoint of `vidsum train`.",
     )
     space: EmbeddingSpace = option(
-        "Embedding space of text and video. auto: the model's own, else the best one of the CLIP family "
-        "that is installed, else vse.",
+        SPACE_HELP,
         "auto",
         flag_on=(),
+        more="auto: the model's own, else the best one of the CLIP family that is installed, else vse.",
     )
     min_present: float = option(
-        "Skip queries with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
+        "Skip queries with a lower match probability.",
+        0.0,
+        min=0,
+        max=1,
+        more="0 keeps all.",
     )
     evidence: EvidenceChoice = option(
-        "Search pictures, speech, text on the screen, or sounds. both: pictures and speech. auto: pictures, "
-        "and what is cached of the others (vidsum transcribe).",
+        "Search pictures, speech, text on the screen, or sounds.",
         "auto",
         flags=("--in",),
+        more="both: pictures and speech. auto: pictures, and what is cached of the others (vidsum "
+        "transcribe).",
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
     actions: bool = option("Compare with the actions that movement shows (space vse).", True, flag_on=())
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",))
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",), more=LANGUAGE_CHOICE)
     without: tuple[str, ...] = option(
-        "Leave out moments that show this. Only with similarity. Can be repeated.",
+        "Leave out moments that show this.",
         (),
         flags=("--not",),
         metavar="TEXT",
+        more="Only with similarity.",
     )
 
     @property
@@ -121,18 +125,17 @@ class Watching(Checked):
 
     PANEL = "Queries and alerts"
 
-    like: tuple[str, ...] = option(
-        "Look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
-    )
-    space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=())
+    like: tuple[str, ...] = option("Look for what this picture shows.", (), metavar="PICTURE")
+    space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
     min_present: float = option("Minimum match probability of an alert.", 0.7, above=0, max=1)
     for_s: float = option(
-        "How long a match lasts before an alert starts. It must be gone as long before the alert ends.",
+        "How long a match lasts before an alert starts.",
         2.0,
         min=0,
         flags=("--for",),
         default_text="2s",
         **TIME,
+        more="It must be gone as long before the alert ends.",
     )
     pre_roll_s: float = option(
         "Time to keep before and after each alert.",
@@ -143,7 +146,7 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("watch",))
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("watch",), more=LANGUAGE_CHOICE)
     follow: bool = option("Follow a file that is still being recorded.", False)
     idle_s: float | None = option(
         "Stop after this long without new pictures.",

@@ -105,7 +105,7 @@ class ImageTextSpace:
             if not path.exists():
                 raise missing_file(path)
             if not path.is_file():
-                raise InputError(f"{path}: is not a file")
+                raise InputError("is not a file", subject=path)
         features = encode_pictures(paths, self.extractor, device)
         return vse_map.load_map()(features) if self.is_mapped else unit_rows(features)
 

@@ -70,9 +70,9 @@ def require_file(path: Path) -> Path:
     if not path.exists():
         raise missing_file(path)
     if not path.is_file():
-        raise InputError(f"{path}: is not a file")
+        raise InputError("is not a file", subject=path)
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: permission denied")
+        raise InputError("permission denied", subject=path)
     return path
 
 
@@ -82,9 +82,9 @@ def convert_errors(path: Path, kind: str = "feature file") -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        raise InputError(f"{path}: not a {kind} ({error})") from error
+        raise InputError(f"not a {kind} ({error})", subject=path) from error
     except _UNREADABLE as error:  # what the libraries say speaks of their internals
-        raise InputError(f"{path}: not a {kind} (damaged, or another format)") from error
+        raise InputError(f"not a {kind} (damaged, or another format)", subject=path) from error
 
 
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:

@@ -25,12 +25,12 @@ def check_name(path: Path) -> None:
         path.exists()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OutputError(f"cannot be written ({reason})", path=path) from error
+        raise OutputError(f"cannot be written ({reason})", subject=path) from error
 
 
 def _require_no_nul(path: Path) -> None:
     if "\0" in os.fspath(path):
-        raise OutputError("cannot be written (a path cannot hold a NUL)", path=path)
+        raise OutputError("cannot be written (a path cannot hold a NUL)", subject=path)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot be written ({error.strerror or error})", path=target) from error
+        raise OutputError(f"cannot be written ({error.strerror or error})", subject=target) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -95,15 +95,15 @@ def check_target(target: Path) -> None:
     """See that a file could be written, or replaced. Raises OutputError: see `atomic_write`."""
     _require_no_nul(target)
     if target.is_dir():
-        raise OutputError("is a folder, not a file to write", path=target)
+        raise OutputError("is a folder, not a file to write", subject=target)
     if is_special(target):
         return
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         missing = folder if target.is_symlink() else target.parent
-        raise OutputError(f"no folder {missing}", f"mkdir -p {quote(str(missing))}", target)
+        raise OutputError(f"no folder {missing}", f"mkdir -p {quote(str(missing))}", subject=target)
     if not os.access(folder, os.W_OK):
-        raise OutputError("the folder cannot be written to", path=target)
+        raise OutputError("the folder cannot be written to", subject=target)
 
 
 def make_folder(folder: Path) -> None:
@@ -112,7 +112,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise OutputError(f"cannot be made ({reason})", path=folder) from error
+        raise OutputError(f"cannot be made ({reason})", subject=folder) from error
 
 
 def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:

@@ -33,7 +33,9 @@ def existing_path(path: str) -> str:
     matches = sorted(other for other in names if unicodedata.normalize("NFKC", other) == wanted)
     if len(matches) > 1:
         listed = ", ".join(quote(os.path.join(place, match)) for match in matches)  # noqa: PTH118
-        raise InputError(f"{path}: several names differ from it in the form of letters", f"one of {listed}")
+        raise InputError(
+            "several names differ from it in the form of letters", f"one of {listed}", subject=path
+        )
     return os.path.join(place, matches[0]) if matches else path  # noqa: PTH118
 
 
@@ -46,9 +48,9 @@ def missing_file(path: str | os.PathLike[str], what: str = "no such file") -> In
     if (match := _OF_WINDOWS.match(str(source))) and os.name != "nt":
         rest = str(source)[match.end() :].replace("\\", "/")
         hint = f"this is a path of Windows; in WSL, it is /mnt/{match[1].lower()}/{rest}"
-        return InputError(f"{source}: {what}", hint)
+        return InputError(what, hint, subject=source)
     with suppress(OSError, ValueError):
         for name in find_nearest(source.name, os.listdir(source.parent)):  # noqa: PTH208  # names alone
-            return InputError(f"{source}: {what}", shlex.quote(str(source.with_name(name))))
+            return InputError(what, shlex.quote(str(source.with_name(name))), subject=source)
     folder = next((place for place in source.parents if place.is_dir()), Path())
-    return InputError(f"{source}: {what}", f"a file that is there: ls {shlex.quote(str(folder))}")
+    return InputError(what, f"a file that is there: ls {shlex.quote(str(folder))}", subject=source)

@@ -9,7 +9,7 @@ from vidsum.io.atomic import is_special
 
 FileKey = str | tuple[int, int]
 Reads = Mapping[FileKey, str]
-"""The option that names each file that is read; empty for an input."""
+"""The field of the option that names each file that is read; empty for an input."""
 
 OTHER_NAME = fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER"))
 
@@ -44,8 +44,8 @@ def require_not_read(path: Path, reads: Reads) -> None:
     keys = () if is_special(path) else keys_of(path)
     option = next((reads[key] for key in keys if key in reads), None)
     if option is not None:
-        what = f"the file of {option}" if option else "the input"
-        raise UsageError(f"{path}: would be written over {what}", hint=OTHER_NAME)
+        what = ("the file of ", Mention(option)) if option else ("the input",)
+        raise UsageError(("would be written over ", *what), hint=OTHER_NAME, subject=path)
 
 
 def keys_of(path: str | Path) -> list[FileKey]:

@@ -49,7 +49,7 @@ def read_packed_text(path: Path) -> str:
     except FileNotFoundError as error:
         raise missing_file(path) from error
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: is damaged, or not a gzip file") from error
+        raise InputError("is damaged, or not a gzip file", subject=path) from error
     return _decoded(_bounded(content, str(path)), str(path))
 
 
@@ -76,7 +76,7 @@ def _decoded(content: bytes, name: str) -> str:
         guess = _guess_encoding(content)
         likely = f" (probably {guess})" if guess else ""
         hint = f"iconv -f {guess} -t UTF-8 {shlex.quote(name)} > converted.txt" if guess else None
-        raise InputError(f"{name}: is not a text file in UTF-8{likely}", hint=hint) from error
+        raise InputError(f"is not a text file in UTF-8{likely}", hint=hint, subject=name) from error
 
 
 def _guess_encoding(content: bytes) -> str | None:
@@ -104,12 +104,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise missing_file(source) from error
     except (OSError, ValueError, MemoryError) as error:  # ValueError: its name holds a NUL
         reason = (getattr(error, "strerror", None) or str(error) or "too large").lower()
-        raise InputError(f"{source}: cannot be read ({reason})") from error
+        raise InputError(f"cannot be read ({reason})", subject=source) from error
 
 
 def _bounded(content: bytes, name: str) -> bytes:
     if len(content) > MAX_BYTES:
-        raise InputError(f"{name}: is longer than {MAX_BYTES // 2**20} MiB")
+        raise InputError(f"is longer than {MAX_BYTES // 2**20} MiB", subject=name)
     return content
 
 
@@ -135,7 +135,7 @@ def parse_json(text: str, where: str) -> Any:
         reason = str(error)
     except (RecursionError, MemoryError, ValueError):  # the last for whole numbers
         reason = "nested too deep, too large, or a number of thousands of digits"
-    raise InputError(f"{where}: cannot be read as JSON ({reason})")
+    raise InputError(f"cannot be read as JSON ({reason})", subject=where)
 
 
 def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, Any]]:
@@ -191,7 +191,7 @@ def parse_yaml(text: str, where: str) -> Any:
         reason = "nested too deep, or too large for the memory of this machine"
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         reason = "a value is not what its form or tag says, such as the date 2001-99-99"
-    raise InputError(f"{where}: cannot be read as YAML ({reason})")
+    raise InputError(f"cannot be read as YAML ({reason})", subject=where)
 
 
 def yaml_lines(text: str, depth: int) -> dict[tuple[str, ...], int]:

@@ -69,7 +69,7 @@ def _refuse_equal_names(request: Request) -> None:
         value = getattr(request, kind, None) or ()
         for path in (value,) if isinstance(value, Path) else value:
             if _row(path) in names:
-                raise UsageError(f"{path}: another row is called {_row(path)!r} too", hint="rename it")
+                raise UsageError(f"another row is called {_row(path)!r} too", hint="rename it", subject=path)
             names.append(_row(path))
 
 
@@ -97,7 +97,9 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     has_shots = all(video.change_points is not None for video in videos.values())
     if request.plot_of == "segments" and not has_shots:
         raise UsageError(
-            f"{request.source}: has no shots, which segments are made of", hint=Mention("data", "FILE.h5")
+            "has no shots, which segments are made of",
+            hint=Mention("data", "FILE.h5"),
+            subject=request.source,
         )
     report = evaluate_summaries(
         videos,
@@ -171,10 +173,10 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
     """Yield notes on the videos that count, and on checkpoints that were trained on them."""
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
     if n_videos < n_read:
-        yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
+        yield f"evaluated on {n_videos} of {n_read} videos, those that all rows have"
     if n_tests > n_videos:
         yield (
-            f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
+            f"{n_tests} tests of {n_videos} videos: what several splits test counts "
             "for each of them, in every row"
         )
     for model in request.models:

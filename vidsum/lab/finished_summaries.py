@@ -57,7 +57,9 @@ def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
     if not path.is_dir():
         file = checkpoint_of(path) if is_run else path
         if is_run and not file.exists():
-            raise InputError(f"{path}: no such run", hint=("give the ", Mention("out"), " of `vidsum train`"))
+            raise InputError(
+                "no such run", hint=("give the ", Mention("out"), " of `vidsum train`"), subject=path
+            )
         return [{"name": as_utf8(path.name), **identify_file(file)}]
     kinds = ("run.json", "**/best.safetensors") if is_run else ("*.json", "*.h5", "*.hdf5")
     files = sorted(file for kind in kinds for file in path.glob(kind) if not _is_hidden(file))
@@ -77,7 +79,9 @@ def _size(source: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise missing_file(source) from error
     except OSError as error:
-        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+        raise InputError(
+            f"cannot be read ({(error.strerror or str(error)).lower()})", subject=source
+        ) from error
     return {"name": as_utf8(source.name), "files": len(files), "bytes": size}
 
 
@@ -116,14 +120,16 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
             continue
         summary = read_result(file)
         if not isinstance(summary, Summary):
-            raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
+            raise InputError("is not a summary", hint="give what vidsum summarize wrote", subject=file)
         of_video = [Path(summary.video.path).stem] if summary.video else []
         keys = map(plain_name, (*of_video, file.stem.removesuffix("_summary")))
         name = next((names[key] for key in keys if key in names), None)
         if name is None:
-            raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
+            raise InputError(
+                "its video is not in the data", hint=f"such as {next(iter(names))}", subject=file
+            )
         if name in scores:
-            raise InputError(f"{file}: is the second summary of {safe_name(name)}")
+            raise InputError(f"is the second summary of {safe_name(name)}", subject=file)
         video, own_s = videos[name], summary.video_duration_s
         if isinstance(video, Labels):
             times_s, length_s = video.picks / video.fps, video.n_frames / video.fps
@@ -131,7 +137,7 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
             times_s, length_s = video.features.timestamps, video.features.duration_s
         if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
             lengths = f"{own_s:g} s, but {safe_name(name)} has {length_s:g} s"
-            raise InputError(f"{file}: is of a video of {lengths}")
+            raise InputError(f"is of a video of {lengths}", subject=file)
         # the score of the last sample before each time lasts until the next
         at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
         scores[name] = summary.importance[np.maximum(at, 0)]
@@ -140,7 +146,7 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         for start_s, end_s in summary.segments:
             selections[name][round(start_s * fps) : round(end_s * fps)] = True
     if not scores:
-        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
+        raise InputError("has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER", subject=path)
     return Finished(scores, selections)
 
 

@@ -70,11 +70,12 @@ class MaskConfig:
     PANEL = "Model"
 
     kind: MaskKind = option(
-        "Learned mask of the attention. In cross-attention lam reads QK^T, stamp the tokens. "
-        "static: SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
+        "Learned mask of the attention.",
         "stamp",
         flags=("--mask",),
         default_text="none",
+        more="In cross-attention lam reads QK^T, stamp the tokens. static: SwinBERT's sparse mask, "
+        "the same for all videos, for moment-detr and qd-detr.",
     )
     depth: int = option(
         "Linear layers of the mask (L).", 2, min=1, max=64, default_text="2; with `detr`, 32 on QVHighlights"
@@ -147,14 +148,15 @@ class FullTransNetConfig:
     window: int = option("Local window in tokens (w); odd.", 17, min=1)
     global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)  # first, middle, last sample
     head: Head = option(
-        "Head of the model. linear: the paper's, for up to 1536 samples; pointer: for any length, "
-        "if there is no mask.",
+        "Head of the model.",
         "linear",
+        more="linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask.",
     )
     target: Literal["next", "same-step"] = option(
-        "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
-        "just given, as in the public code. Such a decoder cannot summarize without labels.",
+        "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it "
+        "was just given, as in the public code.",
         "next",
+        more="Such a decoder cannot summarize without labels.",
     )
     t_max: Dimension = 1536  # longer videos are summarized in windows of t_max samples
     dropout: Dropout = 0.1
@@ -230,7 +232,7 @@ class MRNetConfig:
     sparse: bool = option("Use the learnable sparse mask.", True, flags=("--sparse/--no-sparse",))
     sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
     regions: tuple[Region, ...] = option(
-        "Region of the attention to mask. Can be repeated.", ("vv",), flags=("--region",), default_text="vv"
+        "Region of the attention to mask.", ("vv",), flags=("--region",), default_text="vv"
     )  # Table 8
     cross_modal: bool = option(
         "Queries and clips attend to each other.",

@@ -102,7 +102,7 @@ def write_json(result: Result, path: PathLike, *, overwrite: bool = False) -> No
     require_not_read(target, reads)
     if not is_result(target):
         hint = "vidsum.write_video writes videos, vidsum.write_features features"
-        raise UsageError(f"{target}: must end in .json, and not in {ENDING}", hint=hint)
+        raise UsageError(f"must end in .json, and not in {ENDING}", hint=hint, subject=target)
     check_target(target)
     Artifacts(target).write(
         result,

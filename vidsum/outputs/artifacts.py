@@ -62,8 +62,8 @@ class Artifacts:
             except InputError as error:
                 is_link = record.is_symlink() and not is_result(record)  # which is not written through
                 if is_link or (record.exists() and not is_special(record)):
-                    reason = f"already exists, and {error.message}"
-                    fault = fault or OutputError(reason, _REMEDY, record)
+                    reason = ("already exists, and ", *error.parts)
+                    fault = fault or OutputError(reason, _REMEDY, subject=record)
                 continue
             document = facts if record == self.record else document
             for name, sha256 in listed.items():
@@ -96,7 +96,7 @@ class Artifacts:
             check_name(path)
             if path.is_file() and path != self.record and not self._is_listed(path, hashes):
                 reason = "already exists, and was not written by vidsum, or edited since"
-                raise OutputError(reason, _REMEDY, path)
+                raise OutputError(reason, _REMEDY, subject=path)
 
     def write(
         self,

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
-from vidsum.errors import require_type
+from vidsum.errors import message_of, require_type
 from vidsum.io.atomic import atomic_write, write_text
 from vidsum.outputs.alone import PathLike, write_public
 from vidsum.outputs.names import require_suffix
@@ -53,7 +53,7 @@ def write_report(
             return write_bundle(named, part, title)
         text, warnings = report_text(named, target, title)
         write_text(part, text)
-        return warnings
+        return tuple(message_of(*warning) for warning in warnings)
 
     reads = reads_of_results(*several)
     return write_public(named, {"report": target}, {"report": write}, overwrite=overwrite, reads=reads)
@@ -107,4 +107,4 @@ def _files_of(
                 name = PurePath(unquote(film.source)).with_suffix(_ENDINGS[panel["kind"]])
                 files[name.as_posix()] = panel["vtt"]
     files[_PAGE] = render(films, title)
-    return files, tuple(warnings)
+    return files, tuple(message_of(*warning) for warning in warnings)

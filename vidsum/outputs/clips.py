@@ -13,7 +13,7 @@ from typing import Unpack
 
 import numpy as np
 
-from vidsum.errors import require_type
+from vidsum.errors import message_of, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import make_folder, shortened, slug, stems_of
 from vidsum.io.paths import reads_of
@@ -76,7 +76,7 @@ def write_clips(
     for path, span in spans:
         write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads_of([video.path]))
     for message in dict.fromkeys(messages):
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(message_of(video.path, message), stacklevel=2)
     return tuple(path for path, _ in spans)
 
 

@@ -56,7 +56,7 @@ def write_video(
     """
     require_type(summary, Summary, Trim)
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
-        raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
+        raise UsageError("must end in .mp4, .m4v or .mov", subject=os.fspath(path))
     shorts = from_keywords(write_video, Shorts, options)
     shorts.require_encoded(copy=copy)
 

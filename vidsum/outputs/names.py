@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from string import Formatter
 
-from vidsum.errors import Mention, OutputError, Text, UsageError
+from vidsum.errors import Mention, OutputError, Text, UsageError, fill
 from vidsum.io.atomic import check_name, is_special, make_folder, shortened, stems_of
 from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
@@ -109,7 +109,7 @@ def require_suffix(
     if (path.suffix.lower() if any_case else path.suffix) not in suffixes:
         hint = Mention(option, str(path.with_suffix(suffixes[0]))) if path.name else None
         endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
-        raise UsageError(f"{path}: output must end in {endings}", hint=hint)
+        raise UsageError(f"output must end in {endings}", hint=hint, subject=path)
 
 
 Written = dict[FileKey, str]
@@ -144,7 +144,9 @@ def check_outputs(
         check_name(path)
         owner = reserve(path, source, reads, written)
         if owner == source:
-            raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
+            raise UsageError(
+                f"two outputs of {source} have this name", hint="leave out one of them", subject=path
+            )
         if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
             fault = f"{owner} and {source} would both be written to {path}"
             are_together = folder_of(source, urls.get(source)) == folder_of(owner, urls.get(owner))
@@ -153,7 +155,7 @@ def check_outputs(
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
-            raise OutputError(f"no folder {path.parent}", f"mkdir -p {quote(str(path.parent))}", path)
+            raise OutputError(f"no folder {path.parent}", f"mkdir -p {quote(str(path.parent))}", subject=path)
 
 
 def reserve(path: Path, owner: str, reads: Reads, written: Written) -> str | None:
@@ -175,18 +177,23 @@ def require_not_written(path: str | Path, written: Written) -> None:
     """Raise a UsageError where an input is to be written too."""
     for key in keys_of(path):
         if key in written:
-            raise UsageError(f"{path}: is read, and would be written for {written[key]}", hint=OTHER_NAME)
+            raise UsageError(
+                f"is read, and would be written for {written[key]}", hint=OTHER_NAME, subject=path
+            )
 
 
 def _apart(suffix: str, *, are_together: bool) -> Text:
     """Return the option that keeps the outputs of two inputs of the same name apart."""
     if suffix == ".edl":  # Kodi looks for the name of the video
         return "rename one of them"
-    return (
-        f"-o '{{name}}{suffix}'"
-        if are_together
-        else (f"-o '{{parent}}_{{stem}}{suffix}', or ", Mention("output_dir", "FOLDER"))
-    )
+    if are_together:
+        return Mention("output", f"{{name}}{suffix}")
+    return output_names(f"{{parent}}_{{stem}}{suffix}")
+
+
+def output_names(template: str) -> Text:
+    """Return the options for the names of several outputs, in a message."""
+    return fill("{}, or {}", Mention("output", template), Mention("output_dir", "FOLDER"))
 
 
 def fill_template(output: str, source: str, number: int, suffix: str, url: Url | None = None) -> Path:
@@ -199,8 +206,9 @@ def fill_template(output: str, source: str, number: int, suffix: str, url: Url |
         return Path(output.format(**names, parent=folder_of(source, url).name, n=number))
     except (ValueError, LookupError) as error:
         raise UsageError(
-            f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
-            hint=f"-o '{{parent}}_{{stem}}{suffix}'",
+            f"braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
+            hint=Mention("output", f"{{parent}}_{{stem}}{suffix}"),
+            subject=output,
         ) from error
 
 
@@ -215,11 +223,12 @@ def find_clip_faults(clips: Mapping[str, tuple[Path, str]]) -> Iterator[tuple[st
     for source, (folder, stem) in clips.items():
         if (owner := owners.setdefault((os.path.realpath(folder), stem), source)) != source:
             fault = f"{owner} and {source} would have the same clips in {folder}"
-            hint = ("-o '{parent}_{stem}_moments.json', or ", Mention("clips"), " without a folder")
+            template = Mention("output", "{parent}_{stem}_moments.json")
+            hint = fill("{}, or {} without a folder", template, Mention("clips"))
             yield source, UsageError(fault, hint)
     for source in clips:
         place, name = os.path.split(os.path.realpath(source))
         key = (place, video_stem(name.removesuffix(".mp4")) or "")
         if name.endswith(".mp4") and key in owners:
-            fault = f"{source}: has the name of a clip to be written of {owners[key]}"
-            yield owners[key], UsageError(fault, Mention("clips_dir", "FOLDER"))
+            fault = f"has the name of a clip to be written of {owners[key]}"
+            yield owners[key], UsageError(fault, Mention("clips_dir", "FOLDER"), subject=source)

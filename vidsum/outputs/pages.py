@@ -43,6 +43,7 @@ _JPEG_QUALITY = 72
 
 PageResult = Cutting | Texts  # results on a page, and the transcripts and descriptions of their videos
 MediaLink = Callable[[VideoInfo | Path], str]  # URL of a video or clip from the page
+VideoWarning = tuple[str, str]  # the path of a video, and a warning about it
 
 
 def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> Writer:
@@ -57,14 +58,14 @@ def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> W
             new = {clip for clip, _ in clip_paths(result, *clips)}
         text, warnings = report_text([(str(record), result)], target, clips=new)
         write_text(path, text)
-        return warnings
+        return tuple(warning for _, warning in warnings)
 
     return write
 
 
 def report_text(
     results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, clips: Collection[Path] = ()
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[VideoWarning, ...]]:
     """Return the text of a page at `target`, where paths of videos start, and warnings.
 
     It links to the clips that are next to the results and vidsum's own, or about to be written.
@@ -72,7 +73,7 @@ def report_text(
     films, warnings = report_videos(results, partial(_link, target), lambda _: True, clips)
     unplayable = (film.video for film in films if film.video and film.source and not is_playable(film.video))
     warnings += [
-        f"{info.path}: browsers may not play {info.codec} in this file; a bundle converts it"
+        (info.path, f"browsers may not play {info.codec} in this file; a bundle converts it")
         for info in unplayable
     ]
     return render(films, title), tuple(warnings)
@@ -83,13 +84,13 @@ def report_videos(
     place: MediaLink,
     is_copied: Callable[[VideoInfo], bool],
     clips: Collection[Path] = (),
-) -> tuple[list[PageVideo], list[str]]:
+) -> tuple[list[PageVideo], list[VideoWarning]]:
     """Return the videos of results, in order, and warnings of those that are missing.
 
     Times are those of the file that the page plays: one that `is_copied` as it is has its own clock, while
     one that is encoded for the page begins with the first picture.
     """
-    warnings: list[str] = []
+    warnings = list[VideoWarning]()
     groups = _by_video(results)
     return [_report_video(group, place, is_copied, clips, warnings) for group in groups], warnings
 
@@ -124,7 +125,7 @@ def _report_video(
     place: MediaLink,
     is_copied: Callable[[VideoInfo], bool],
     new_clips: Collection[Path],
-    warnings: list[str],
+    warnings: list[VideoWarning],
 ) -> PageVideo:
     """Collect the results of one video, its pictures and clips; add a warning if the video is missing."""
     name, first = group[0]
@@ -142,7 +143,7 @@ def _report_video(
     try:
         info = reopen_video(video) if video else None
     except InputError as error:
-        warnings.append(f"{error.message}: the page has no pictures of it")
+        warnings.append((error.subject, f"{error.words}: the page has no pictures of it"))
         info = None
     is_shifted = info is None or is_copied(info)
     offset_s = start_offset_s(info or video) if is_shifted else 0.0

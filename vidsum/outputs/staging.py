@@ -43,10 +43,10 @@ def write_hidden(write: Callable[[Path], Iterable[str]], shadow: Path, target: P
     try:
         return list(write(shadow))
     except OutputError as error:
-        if not Path(error.path).is_relative_to(shadow):
+        if not Path(error.subject).is_relative_to(shadow):
             raise
-        path = target / Path(error.path).relative_to(shadow)
-        raise OutputError(error.reason, error.hint, path) from error
+        path = target / Path(error.subject).relative_to(shadow)
+        raise OutputError(error.text, error.hint_text, subject=path) from error
 
 
 def written(shadow: Path, target: Path) -> dict[Path, Path]:

@@ -68,7 +68,7 @@ def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
     fitting += [format for format in FORMATS if suffix and FORMATS[format].ending.endswith(suffix)]
     if not fitting:
         known = ", ".join(FORMATS[format].ending for format in offered)
-        raise UsageError(f"{os.fspath(path)}: no format ends in '{suffix}'", hint=f"one of {known}")
+        raise UsageError(f"no format ends in '{suffix}'", hint=f"one of {known}", subject=os.fspath(path))
     return max(
         fitting, key=lambda format: name.endswith(FORMATS[format].ending) * len(FORMATS[format].ending)
     )
@@ -94,10 +94,10 @@ def timeline_text(
         try:
             return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
-            fault = f"{record or target}: makes no {writer.ending}: {error.message}"
-            raise InputError(fault, error.hint_text) from error
+            fault = (f"makes no {writer.ending}: ", *error.parts)
+            raise InputError(fault, error.hint_text, subject=record or target) from error
     if not cuts:
-        raise EmptyResultError(f"{target}: not written: the result has no moments")
+        raise EmptyResultError("not written: the result has no moments", subject=target)
     require_expressible(format, has_video=result.video is not None)
     assert result.video is not None
     info = reopen_video(result.video, video)
@@ -107,7 +107,7 @@ def timeline_text(
     if not media.is_conformed:
         return text, ()
     rate = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
-    return text, (f"{info.path}: has {rate}: the timeline runs at {media.fps:g}",)
+    return text, (f"has {rate}: the timeline runs at {media.fps:g}",)
 
 
 def _named_cuts(result: Cutting, played: Cutting, record: Path) -> list[Cut]:
@@ -146,7 +146,7 @@ def joint_format(path: PathLike) -> str:
     format = format_of(path, offered)
     if format not in offered:
         known = ", ".join(FORMATS[clip].ending for clip in offered)
-        raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
+        raise UsageError("is not for several videos", hint=f"one of {known}", subject=os.fspath(path))
     return format
 
 
@@ -160,7 +160,7 @@ def joint_timeline_text(
     express it.
     """
     if not cuts:
-        raise InputError(f"{target}: cannot be written: no moments were found")
+        raise InputError("cannot be written: no moments were found", subject=target)
     medias = {path: read_media(probe_video(path, Extraction())) for path in dict(cuts)}
     first = medias[cuts[0][0]]
     for path, media in medias.items():
@@ -199,7 +199,7 @@ def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: P
     try:
         return format_timeline(format, [Clip(*clip) for clip in clips], name)
     except ValueError as error:
-        raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
+        raise InputError(f"cannot be written as .{format} ({error})", subject=clips[0][1].path) from error
 
 
 def absolute_path(path: PathLike) -> str:
@@ -227,9 +227,10 @@ def reopen_video(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
         tracks = known.video_track, known.audio_track
         info = probe_video(path, Extraction(video_track=tracks[0], audio_track=tracks[1]))
     except InputError as error:
-        raise InputError(error.text, hint=(Mention("video", "FILE"), ", if it has moved")) from error
+        hint = (Mention("video", "FILE"), ", if it has moved")
+        raise InputError(error.text, hint, subject=error.subject) from error
     if info.bytes != known.bytes:
         raise InputError(
-            f"{path}: not the video that the result was made from", hint=Mention("video", "FILE")
+            "not the video that the result was made from", hint=Mention("video", "FILE"), subject=path
         )
     return info

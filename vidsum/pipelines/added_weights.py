@@ -52,11 +52,12 @@ def _check(file: Path, network: str, content: Path) -> None:
     except VidsumError:
         raise
     except SafetensorError as error:
-        raise WeightsError(f"{file}: not a file of tensors ({error})") from error
+        raise WeightsError(f"not a file of tensors ({error})", subject=file) from error
     except Exception as error:  # the tokenizer's faults are plain ones
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         fault = (lines[1:] or lines or ["unknown"])[0]
         raise WeightsError(
-            f"{file}: does not fit {network}: {fault if len(fault) < 200 else fault[:200] + ' ...'}",
+            f"does not fit {network}: {fault if len(fault) < 200 else fault[:200] + ' ...'}",
             hint="give a state dict with the names and shapes of that network",
+            subject=file,
         ) from error

@@ -91,10 +91,9 @@ def plan_chapters(
     assert video is not None
     least_s = (settings.count or MIN_CHAPTERS) * MIN_CHAPTER_S
     if video.duration_s < least_s:
-        fault = f"{video.path}: is {video.duration_s:.0f} s long, too short for chapters"
-        raise InputError(
-            f"{fault}: {settings.count or MIN_CHAPTERS} of {MIN_CHAPTER_S:g} s need {least_s:g} s"
-        )
+        fault = f"is {video.duration_s:.0f} s long, too short for chapters"
+        needs = f"{settings.count or MIN_CHAPTERS} of {MIN_CHAPTER_S:g} s need {least_s:g} s"
+        raise InputError(f"{fault}: {needs}", subject=video.path)
     facts = {**without_defaults(settings), "prices": PRICES, "map_sha256": checkpoints.sha256_of(MAP)}
     provenance = {**video_input.provenance, "chapters": facts}
     on_screen = find_screen_text(video_input)
@@ -132,7 +131,8 @@ class _Work:
         if titled is None and self.settings.evidence != "speech":
             evidence, titled = "picture", self.by_picture(features, edges_s, slides)
         if titled is None:
-            raise InputError(f"{features.video and features.video.path}: {self.fault(evidence)}")
+            assert features.video is not None
+            raise InputError(self.fault(evidence), subject=features.video.path)
         starts_s, titles = titled
         spans = pairwise([*starts_s, features.duration_s])
         chapters = [Chapter(*span, text) for span, text in zip(spans, _number_alike(titles), strict=True)]

@@ -223,7 +223,7 @@ def run_jobs(
             store_cached(features)
     sparse = describe_sparse(video) if extraction.fast else None
     film = suggest_film(Path(video.path)) if video.n_frames == 1 else None
-    alone = f"{video.path}: is one of several pictures; for a video of them: {film}" if film else None
+    alone = f"is one of several pictures; for a video of them: {film}" if film else None
     notes = describe_used(video.path, "video", video.video_track)
     notes += tuple(note for note in (sparse, alone) if note)
     made = [

@@ -167,14 +167,14 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     offset_s, duration_s = start_offset_s(film), film.duration_s
     cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
     if not cues:
-        raise InputError(f"{path}: has no cue of SubRip or WebVTT")
+        raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []
     for (start_s, end_s, text), (next_s, *_) in pairwise([*cues, (duration_s, 0.0, "")]):
         end_s = min(end_s, next_s)
         if not start_s < end_s:
             fault = "begins after the film's end" if start_s >= duration_s else "does not end after it begins"
             cue = f"the cue at {format_timestamp(start_s + offset_s)}"
-            raise InputError(f"{path}: {cue} {fault}, or before the next one begins")
+            raise InputError(f"{cue} {fault}, or before the next one begins", subject=path)
         descriptions.append(Description(start_s, end_s, text, 1.0))
     return tuple(descriptions)
 

@@ -101,8 +101,8 @@ def update_copy(
     try:
         if is_offline():
             if not target.is_file():
-                fault = f"{url}: VIDSUM_OFFLINE forbids downloads, and there is no copy of it"
-                raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file")
+                fault = "VIDSUM_OFFLINE forbids downloads, and there is no copy of it"
+                raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file", subject=url)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         with lock_file(target.parent / _LOCK, _MAX_TIME_S):
@@ -110,10 +110,10 @@ def update_copy(
         os.utime(target.parent)
         _evict(target.parent)
     except Timeout:
-        fault = f"{url}: another process did not download it within {_MAX_TIME_S:g} s"
-        raise InputError(fault, hint="run again") from None
+        fault = f"another process did not download it within {_MAX_TIME_S:g} s"
+        raise InputError(fault, hint="run again", subject=url) from None
     except OSError as error:
-        failed = InputError(f"{target}: cannot be stored ({error.strerror or error})")
+        failed = InputError(f"cannot be stored ({error.strerror or error})", subject=target)
         failed.ends_batch = is_full(error)
         raise failed from error
 
@@ -149,11 +149,11 @@ class _Transfer:
                 self._from_page(other, deadline)
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
-                raise InputError(f"{self.url}: {self._reason(error)}") from None
+                raise InputError(f"{self._reason(error)}", subject=self.url) from None
             except TimeoutError:
-                fault = f"{self.url}: did not end within {_MAX_TIME_S:g} s"
+                fault = f"did not end within {_MAX_TIME_S:g} s"
                 hint = "run again to continue; a live stream has no end: vidsum watch"
-                raise InputError(fault, hint=hint) from None
+                raise InputError(fault, hint=hint, subject=self.url) from None
 
     def _reason(self, error: requests.RequestException | UnicodeError) -> str:
         if isinstance(error, ValueError):  # InvalidURL and its kin
@@ -188,10 +188,12 @@ class _Transfer:
             session.write_body(response, self.part, done, self._received, chunks)
         if not size_of(self.part):
             self.part.unlink()
-            raise InputError(f"{self.url}: the server sent 0 bytes")
+            raise InputError("the server sent 0 bytes", subject=self.url)
         if length and size_of(self.part) != done + length:
             self.part.unlink()
-            raise InputError(f"{self.url}: the server sent {size_of(self.part)} of {done + length} bytes")
+            raise InputError(
+                f"the server sent {size_of(self.part)} of {done + length} bytes", subject=self.url
+            )
         self.part.replace(self.target)
 
     def _version(self) -> dict[str, Any]:
@@ -202,8 +204,8 @@ class _Transfer:
     def _received(self, done: int, total: int) -> None:
         if max(done, total) > self.max_gigabytes * 1e9:
             self.part.unlink(missing_ok=True)
-            fault = f"{self.url}: is larger than {self.max_gigabytes:g} GB"
-            raise InputError(fault, hint=Mention("max_download", "GB"))
+            fault = f"is larger than {self.max_gigabytes:g} GB"
+            raise InputError(fault, hint=Mention("max_download", "GB"), subject=self.url)
         if self.progress:
             self.progress("downloading", done, total)
 
@@ -231,13 +233,13 @@ class _Transfer:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            fault = f"{self.url}: yt-dlp did not end within {_MAX_TIME_S:g} s"
-            raise InputError(fault, hint="give the address of the video file") from None
+            fault = f"yt-dlp did not end within {_MAX_TIME_S:g} s"
+            raise InputError(fault, hint="give the address of the video file", subject=self.url) from None
         files = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
         if ran.returncode or len(files) != 1:
             said = ran.stderr.decode(errors="replace").strip().splitlines()
             reason = said[-1].removeprefix("ERROR: ") if said else "live, or too large"
-            raise InputError(f"{self.url}: yt-dlp got no video ({self.url.hide(reason)})")
+            raise InputError(f"yt-dlp got no video ({self.url.hide(reason)})", subject=self.url)
         files[0].replace(self.target)
         self.note.write_text(json.dumps({"by": "yt-dlp"}))
 

@@ -100,7 +100,7 @@ class EvidenceKind(NamedTuple):
     part: str  # of the provenance
     is_of_sound: bool
     has_probability: bool  # whether a whole video gets a match probability
-    describe: Callable[[str, Any], Iterable[str]]  # warnings of a path, and of what the plan makes
+    describe: Callable[[Any], Iterable[str]]  # warnings about what the plan makes
 
 
 KINDS: Mapping[Kind, EvidenceKind] = {
@@ -111,7 +111,7 @@ KINDS: Mapping[Kind, EvidenceKind] = {
         "speech",
         is_of_sound=True,
         has_probability=False,
-        describe=lambda path, made: (f"{path}: {note}" for note in describe_doubtful(made)),
+        describe=describe_doubtful,
     ),
     "text": EvidenceKind(
         _plan_text,
@@ -120,7 +120,7 @@ KINDS: Mapping[Kind, EvidenceKind] = {
         "screen_text",
         is_of_sound=False,
         has_probability=True,
-        describe=lambda *_: (),
+        describe=lambda made: (),
     ),
     "sound": EvidenceKind(
         plan_sounds,
@@ -129,7 +129,7 @@ KINDS: Mapping[Kind, EvidenceKind] = {
         "sounds",
         is_of_sound=True,
         has_probability=False,
-        describe=lambda _, made: made.warnings,
+        describe=lambda made: made.warnings,
     ),
 }
 

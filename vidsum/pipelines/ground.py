@@ -317,8 +317,9 @@ def _search_in_features(
     space = "own" if encode_text else find_space_of_features(extractor)
     if space is None:
         raise UsageError(
-            f"{extractor}: no text encoder is known for these features",
+            "no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
+            subject=extractor,
         )
     if retrieval.model not in ("auto", "similarity"):
         raise UsageError("features can be searched by similarity only", hint="give the video")

@@ -61,8 +61,9 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
     """Plan `find_highlights`: a video is probed and hashed, not decoded. Errors are the same."""
     if not isinstance(source, Features) and not has_pictures(source):
         raise UsageError(
-            f"{source}: highlights are found in a video",
+            "highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
+            subject=source,
         )
     video_input = open_input(source, extraction)
     models = candidate_models(Selection().model, *video_input.kind, extraction.device)

@@ -17,7 +17,6 @@ from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.transcribe import describe_damage
-from vidsum.results.moments import SILENT, Grounding
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
@@ -43,11 +42,9 @@ def plan_sounds(video_input: Input, *, only_cached: bool) -> Plan[SoundScores] |
     return None if only_cached and not cache.find_bytes(_FOLDER, plan.provenance) else plan
 
 
-def explains_silence(grounding: Grounding, text: str) -> bool:
-    """Return whether a warning says why a query has no sounds: it names none, or the video is silent."""
-    language = grounding.provenance["grounding"].get("language", "auto")
-    silent = f"{grounding.video.path}: {SILENT}" if grounding.video else ""
-    return silent in grounding.warnings or not len(match_classes(*encode_queries([text], language)))
+def names_sound(text: str, language: str) -> bool:
+    """Return whether a query names a sound that can be recognised; a warning lists the nearest if not."""
+    return bool(len(match_classes(*encode_queries([text], language))))
 
 
 def list_sounds() -> str:
@@ -85,12 +82,12 @@ def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extrac
         if content is None:
             log = DecodeLog()
             content = _listen(sound, log, progress).astype(_STORED).tobytes()
-            faults = [*describe_damage(sound.path, log.errors), *([CANCELLED] if log.cancelled_s else ())]
+            faults = [*describe_damage(log.errors), *([CANCELLED] if log.cancelled_s else ())]
             if extraction.cache and not faults:  # faults must be reported every time
                 cache.store_bytes(_FOLDER, provenance, content)
             warnings += faults
         scores = np.frombuffer(content, _STORED).reshape(-1, N_CLASSES).astype(np.float32)
-        warnings += [f"{sound.path}: {SILENT}"] if is_silent(scores) else []
+        warnings += ["its sound is silent, or nearly so"] if is_silent(scores) else []
         return SoundScores(scores, sound.duration_s, tuple(warnings))
 
     return Plan(provenance, make)

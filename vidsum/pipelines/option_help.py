@@ -38,8 +38,7 @@ def options_of_type(title: str) -> list[tuple[Leaf, Any]]:
 def describe_option(leaf: Leaf, hint: Any) -> str:
     """Return type, default and meaning of an option in one line."""
     kind = hint.__name__ if isinstance(hint, type) else re.sub(r"(typing|collections\.abc)\.", "", str(hint))
-    text = f"False: {leaf.option.help}" if leaf.is_inverted else leaf.option.help
-    return f"{kind} = {leaf.default!r}. {text}{'' if text.endswith('.') else '.'}"
+    return f"{kind} = {leaf.default!r}. {'False: ' if leaf.is_inverted else ''}{leaf.text}"
 
 
 def _load(path: str) -> Any:

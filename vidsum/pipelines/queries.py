@@ -106,8 +106,8 @@ def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     try:
         text = decode(content)
     except UnicodeDecodeError as error:
-        fault = f"{name}: is not UTF-8 text (byte {error.start})"
-        raise InputError(fault, hint="one query per line, as UTF-8") from error
+        fault = f"is not UTF-8 text (byte {error.start})"
+        raise InputError(fault, hint="one query per line, as UTF-8", subject=name) from error
     lines = text.split("\n")
     queries = [
         (f"{name}: line {number}", line)
@@ -115,23 +115,23 @@ def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
         if line.strip() and not line.startswith("#")
     ]
     if not queries:
-        raise InputError(f"{name}: holds no query", hint="one query per line")
+        raise InputError("holds no query", hint="one query per line", subject=name)
     if queries[0][1].lstrip().startswith(("{", "[")):
         hint = f"jq -r .query {name} | vidsum ground VIDEO --queries -"
-        raise InputError(f"{name}: looks like JSON; queries are plain text, one per line", hint=hint)
+        raise InputError("looks like JSON; queries are plain text, one per line", hint=hint, subject=name)
     return queries
 
 
 def _clean(place: str, text: str) -> str | UsageError:
     """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        return UsageError(f"{place}: is not UTF-8")
+        return UsageError("is not UTF-8", subject=place)
     is_control = (unicodedata.category(letter) == "Cc" for letter in text)
     words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
     words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
         hint = Mention("query", "a person opens a door")
-        return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
+        return UsageError(f"holds no text ({shorten(words)!r})", hint=hint, subject=place)
     return unicodedata.normalize("NFC", words)
 
 

@@ -66,14 +66,14 @@ class ClipStyler:
         return ClipStyle(framing, self._captions(segments, look)) if self._said else look
 
     def _transcript(self) -> Transcript | None:
-        path = self._video.path
         if not self._video.has_audio:
-            self.warnings.append(f"{path}: has no sound: no captions are drawn")
+            self.warnings.append("has no sound: no captions are drawn")
             return None
-        said = plan_transcript(path, Transcription(), self._extraction, self._video).run(self._progress)
+        plan = plan_transcript(self._video.path, Transcription(), self._extraction, self._video)
+        said = plan.run(self._progress)
         if not said.segments:
-            self.warnings.append(f"{path}: has no speech: no captions are drawn")
-        self.warnings += (f"{path}: {note}" for note in describe_doubtful(said))
+            self.warnings.append("has no speech: no captions are drawn")
+        self.warnings += describe_doubtful(said)
         return said
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:

@@ -54,7 +54,7 @@ def describe_file(video: VideoInfo) -> tuple[str, ...]:
     """Return notes on a video's time stamps, if they jump, and on high dynamic range."""
     with open_video(video.path) as container:
         hdr = describe_hdr(video.path, video_stream(container, video))
-    return (*read_jumps(video).describe(video.path), *([hdr] if hdr else []))
+    return (*read_jumps(video).describe(), *([hdr] if hdr else []))
 
 
 def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
@@ -155,15 +155,15 @@ def read_list(file: str) -> list[str]:
         try:
             content = decode(content).encode()
         except UnicodeDecodeError as error:
-            raise InputError(f"{name}: is damaged UTF-16 text", hint="write it as UTF-8") from error
+            raise InputError("is damaged UTF-16 text", hint="write it as UTF-8", subject=name) from error
     if b"\0\0" in content:  # no list has names without letters; media files have such bytes at their start
-        raise InputError(f"{name}: is not a list of files (not text)")
+        raise InputError("is not a list of files (not text)", subject=name)
     separator = b"\0" if b"\0" in content else b"\n"
     lines = [line.removesuffix(b"\r") for line in content.removeprefix(codecs.BOM_UTF8).split(separator)]
     lines = [line for line in lines if line.strip() and (separator == b"\0" or not line.startswith(b"#"))]
     paths = [os.fsdecode(line) for line in lines]
     if not paths:
-        raise UsageError(f"{name}: names no input", hint="one path per line")
+        raise UsageError("names no input", hint="one path per line", subject=name)
     return paths
 
 
@@ -192,7 +192,7 @@ def read_frames(
     not positive.
     """
     if not has_pictures(source):
-        raise UsageError(f"{source_path(source)}: features have no frames", hint="give the video")
+        raise UsageError("features have no frames", hint="give the video", subject=source_path(source))
     try:
         times = np.asarray(times_s, np.float64)
     except (TypeError, ValueError):

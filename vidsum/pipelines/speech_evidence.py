@@ -124,7 +124,5 @@ def export_subtitles(
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     cues = make_cues(cut_subtitles(transcript, summary.segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
-    notes = [f"{video.path}: {note}" for note in describe_doubtful(transcript)]
-    return (
-        notes if cues else [*notes, f"{video.path}: nothing is said in the summary: its subtitles are empty"]
-    )
+    notes = [*describe_doubtful(transcript)]
+    return notes if cues else [*notes, "nothing is said in the summary: its subtitles are empty"]

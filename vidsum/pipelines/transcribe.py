@@ -102,7 +102,7 @@ def plan_transcript(
         if transcript is None:
             transcript, n_damaged = _recognize(sound, settings, extraction.device, progress)
             transcript = replace(transcript, provenance=provenance)
-            warnings = describe_damage(sound.path, n_damaged)  # which must come every time
+            warnings = describe_damage(n_damaged)  # which must come every time
             if extraction.cache and not warnings:
                 store_cached(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
@@ -211,9 +211,9 @@ def read_blocks(
         yield block
 
 
-def describe_damage(path: str | Path, n_damaged: int) -> list[str]:
+def describe_damage(n_damaged: int) -> list[str]:
     """Return a warning of packets that cannot be decoded; none for 0."""
-    fault = f"{path}: {n_damaged} packets of its sound are damaged, and count as silence"
+    fault = f"{n_damaged} packets of its sound are damaged, and count as silence"
     return [fault] if n_damaged else []
 
 
@@ -231,20 +231,20 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
     name, extraction = Path(file).name, replace(extraction, audio_track=None)  # which is of the videos
     sound = probe_sound(file)
     if sound.duration_s > _MAX_QUERY_S:
-        fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
-        raise InputError(fault, hint=("cut it, or ", Mention("query", "TEXT")))
+        fault = f"is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
+        raise InputError(fault, hint=("cut it, or ", Mention("query", "TEXT")), subject=name)
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
     transcript = plan.run(None)
     if not transcript.segments or transcript.language is None:
-        raise InputError(f"{name}: {_NO_SPEECH}", hint=Mention("query", "TEXT"))
+        raise InputError(_NO_SPEECH, hint=Mention("query", "TEXT"), subject=name)
     english = to_english(transcript, file, extraction, None)
     confidence = min(transcript.confidence, english.confidence)
     probability = transcript.language_probability or 0.0
     is_clear = confidence >= _MIN_CONFIDENCE and probability >= MIN_LANGUAGE_PROBABILITY
     if not is_clear or transcript.no_speech > _MAX_NO_SPEECH:
         language = f"{transcript.language}, {probability:.0%} sure"
-        fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
-        raise InputError(fault, hint=Mention("query", "TEXT"))
+        fault = f"not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
+        raise InputError(fault, hint=Mention("query", "TEXT"), subject=name)
     sha256 = plan.provenance["video"]["sha256"]
     return SpokenQuery(
         name, sha256, english.text, transcript.language, round(probability, 4), round(confidence, 4)

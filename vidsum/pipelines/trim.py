@@ -74,7 +74,7 @@ def plan_trim(
     video = probe_video(source_path(path), extraction)
     if not video.has_audio:
         hint = f"vidsum summarize {shlex.quote(video.path)} shortens it by its pictures"
-        raise InputError(f"{video.path}: has no sound", hint=hint)
+        raise InputError("has no sound", hint=hint, subject=video.path)
     sound = probe_sound(video.path, video)
     source = identify_file(sound.path)
     if sound.track:
@@ -105,8 +105,9 @@ class _Work:
         parts = keep_sound(sounds, duration_s, least_s, settings.min_sound_s, margins_s)
         if not parts:
             raise InputError(
-                f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s",
+                f"no sound lasts {settings.min_sound_s:g} s",
                 hint=("lower ", Mention("min_sound_s")),
+                subject=self.video.path,
             )
         cuts = list[tuple[Interval, Removal]]()
         if transcript:
@@ -140,19 +141,23 @@ class _Work:
         threshold_db = settings.threshold_db
         if threshold_db is None and (threshold_db := choose_threshold(levels)) is None:
             loud = find_loud_track(path, self.sound.track) if self.sound.track else None
-            fault = f"{path}: is silent: nothing in it is louder than {SILENT_DB:g} dB"
-            raise InputError(fault, hint=Mention("audio_track", loud) if loud else None)
+            fault = f"is silent: nothing in it is louder than {SILENT_DB:g} dB"
+            raise InputError(fault, hint=Mention("audio_track", loud) if loud else None, subject=path)
         if voices is not None and not voices:
-            raise InputError(f"{path}: no speech found", hint=(Mention("by", "loudness"), " keeps any sound"))
+            raise InputError(
+                "no speech found", hint=(Mention("by", "loudness"), " keeps any sound"), subject=path
+            )
         sounds = voices or loud_spans(levels, threshold_db)
         if not sounds:
-            fault = f"{path}: nothing in it is as loud as {threshold_db:g} dB"
-            raise InputError(fault, hint=Mention("threshold_db", round(float(levels.db.max()) - 20)))
+            fault = f"nothing in it is as loud as {threshold_db:g} dB"
+            raise InputError(
+                fault, hint=Mention("threshold_db", round(float(levels.db.max()) - 20)), subject=path
+            )
         return levels, sounds, threshold_db
 
     def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
         warnings = [*describe_used(self.video.path, "audio", self.sound.track)]
-        warnings += describe_damage(self.video.path, log.errors)
+        warnings += describe_damage(log.errors)
         if transcript and transcript.language not in (None, *FILLERS):
             warnings.append(f"the filler words of {transcript.language} are not known: name those to remove")
         return tuple(warnings)

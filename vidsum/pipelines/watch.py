@@ -113,7 +113,7 @@ def watch(
     stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
     if is_offline() and not stream.works_offline:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
-        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
+        raise InputError("VIDSUM_OFFLINE forbids connections", hint=hint, subject=stream.name)
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
     rows = [embed_queries(name, texts, settings.language)] if texts else []

@@ -68,4 +68,4 @@ def no_file_error(url: Url, other: NoFileError) -> InputError:
         "endless": f"ffmpeg -i {address} -t 600 -c copy film.mkv, then give that file; or {watch}",
     }
     is_file = ", not a video file" if other.kind != "endless" else ""
-    return InputError(f"{url}: is {other.name}{is_file}", hint=hints[other.kind])
+    return InputError(f"is {other.name}{is_file}", hint=hints[other.kind], subject=url)

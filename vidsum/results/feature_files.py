@@ -27,7 +27,7 @@ def require_feature_name(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix not in SUFFIXES:
         named = target.parent / target.stem
-        raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
+        raise UsageError("not a feature file", hint=f"name it {named}.npz or {named}.h5", subject=target)
 
 
 def write_feature_file(
@@ -57,9 +57,9 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     names = group_names(source)
     example = f"{source}#{names[0]}"
     if video is None and len(names) > 1:
-        raise UsageError(f"{source}: has {len(names)} videos", hint=f"name one, such as {example}")
+        raise UsageError(f"has {len(names)} videos", hint=f"name one, such as {example}", subject=source)
     if video is not None and video not in names:
-        raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {example}")
+        raise InputError(f"has no video {video!r}", hint=f"name another, such as {example}", subject=source)
     arrays = read_group(source, video or names[0])
     with convert_errors(source):
         return group_features(arrays)

@@ -95,7 +95,7 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
         arrays.pop("metadata", None)  # a dataset of that name is not ours
         if "vidsum" in group.attrs:
             if group.attrs.get_id("vidsum").shape != ():
-                raise InputError(f"{path}: {group.name}: its attribute vidsum is not a text")
+                raise InputError(f"{group.name}: its attribute vidsum is not a text", subject=path)
             arrays["metadata"] = np.array(str(group.attrs["vidsum"]))
         return arrays
 
@@ -142,7 +142,7 @@ def check_storage(dataset: h5py.Dataset) -> h5py.Dataset:
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
     if claimed > max(_ALWAYS_BYTES, stored * (1 if dataset.chunks is None else _DEFLATED)):
         sizes = f"claims {claimed:,} bytes, but stores {stored:,}"
-        raise InputError(f"{dataset.file.filename}: {dataset.name} {sizes}")
+        raise InputError(f"{dataset.name} {sizes}", subject=dataset.file.filename)
     return dataset
 
 
@@ -154,5 +154,5 @@ def read_dataset(dataset: h5py.Dataset) -> npt.NDArray[Any]:
 
 
 def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
-    fault = f"{entry.file.filename}: {entry.name} {reason}: not read"
-    return InputError(fault, hint="give one file that holds all its data")
+    fault = f"{entry.name} {reason}: not read"
+    return InputError(fault, hint="give one file that holds all its data", subject=entry.file.filename)

@@ -39,7 +39,7 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
     """Write a labelled figure as PNG or SVG. Raises UsageError: another suffix; OutputError: cannot write."""
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".svg"):
-        raise UsageError(f"{target}: plot must end in .png or .svg")
+        raise UsageError("plot must end in .png or .svg", subject=target)
     # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
     unnamed, labelled = ("Date", "Description") if suffix == ".svg" else ("Software", "Comment")
     with mpl.rc_context({"svg.hashsalt": "vidsum"}), warnings.catch_warnings(), atomic_write(target) as part:

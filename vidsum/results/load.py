@@ -46,11 +46,11 @@ def load(path: str | os.PathLike[str]) -> Result:
     try:
         document = read_record(path)
     except InputError as error:
-        raise InputError(f"{os.fspath(path)}: {error.message}") from error
+        raise InputError(error.parts, error.hint_text, subject=path) from error
     kind = str(kind_of(document))
     result = {**_CUTTING, **_TEXTS}.get(kind)
     if result is None:
-        raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
+        raise InputError(f"holds {kind}, not the result of a video", subject=os.fspath(path))
     return result.from_dict(document)
 
 
@@ -87,14 +87,14 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
             with suppress(OSError), Path(path).open("rb") as file:
                 if holds_video(file):
                     hint = f"vidsum summarize {shlex.quote(os.fspath(path))} makes one"
-                    raise InputError(f"{path}: is a video, not a result", hint) from error
+                    raise InputError("is a video, not a result", hint, subject=path) from error
         raise
     if not isinstance(document, dict):
-        raise InputError(f"{os.fspath(path)}: not a JSON object")
+        raise InputError("not a JSON object", subject=os.fspath(path))
     try:
         to_text(document)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{os.fspath(path)}: holds infinite numbers, or is nested too deep") from error
+        raise InputError("holds infinite numbers, or is nested too deep", subject=os.fspath(path)) from error
     return document
 
 
@@ -130,25 +130,27 @@ def _read_cuts(path: str | os.PathLike[str], accepted: Iterable[str]) -> Cutting
     document = read_document(path)
     kind, name = str(kind_of(document)), os.fspath(path)
     if kind in _TEXTS:
-        raise InputError(f"{name}: has texts, not cuts", hint=f"vidsum {_TEXT_COMMANDS[kind]}")
+        raise InputError("has texts, not cuts", hint=_TEXT_COMMANDS[kind], subject=name)
     if kind not in _CUTTING:
         *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
-        fault = f"{name}: not a result of {', '.join(others)} or {last}"
-        raise InputError(fault, hint="give the JSON file that one of these wrote")
+        fault = f"not a result of {', '.join(others)} or {last}"
+        raise InputError(fault, hint="give the JSON file that one of these wrote", subject=name)
     if reason := find_fault(document):
-        raise InputError(f"{name}: {reason}", hint="undo the edit, or run the command again")
+        raise InputError(reason, hint="undo the edit, or run the command again", subject=name)
     return result_of(document)
 
 
 _TEXT_COMMANDS = {
-    "transcript": "transcribe VIDEO --format srt",
-    "screen_text": "transcribe VIDEO --on-screen-text --format srt",
-    "descriptions": "describe VIDEO",
+    "transcript": "vidsum transcribe VIDEO --format srt",
+    "screen_text": "vidsum transcribe VIDEO --on-screen-text --format srt",
+    "descriptions": "vidsum describe VIDEO",
 }
 _COMMANDS = {
     "summary": "summarize",
     "moments": "ground",
-    **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
+    "transcript": "transcribe",
+    "screen_text": "transcribe",
+    "descriptions": "describe",
 }  # commands by the kind of document that they write, where it is called otherwise
 
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1

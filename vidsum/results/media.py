@@ -218,8 +218,10 @@ def check_path(format: str, place: str) -> None:
     """Raise InputError where a format that holds plain paths cannot name this one; see `is_one_line`."""
     if not is_one_line(place):
         fault = "its path has a control character, a line break or a byte that is not UTF-8"
-        message = f"{safe_name(place)}: .{format} cannot name this file: {fault}"
-        raise InputError(message, hint="rename the video, or export .otio, .fcpxml or .xml")
+        message = f".{format} cannot name this file: {fault}"
+        raise InputError(
+            message, hint="rename the video, or export .otio, .fcpxml or .xml", subject=safe_name(place)
+        )
 
 
 def url_of(path: str) -> str:

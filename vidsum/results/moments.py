@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict, get_args
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_args
 
 from vidsum.errors import UsageError
 from vidsum.results.provenance_types import Space
@@ -315,8 +315,6 @@ def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
 
 
 _MAX_LETTERS, _MAX_QUOTED = 40, 3
-
-SILENT: Final = "its sound is silent, or nearly so"  # a warning that explains why no sound is found
 
 
 def shorten(query: str, most: int = _MAX_LETTERS) -> str:

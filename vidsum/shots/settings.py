@@ -46,9 +46,10 @@ class ChapterSettings(Checked):
     PANEL = "Chapters"
 
     evidence: Literal["auto", "speech", "picture"] = option(
-        "Make chapters from speech or picture. auto: speech, or the picture where little is said.",
+        "Make chapters from speech or picture.",
         "auto",
         flags=("--in",),
+        more="auto: speech, or the picture where little is said.",
     )
     count: int | None = option(
         "Number of chapters.", None, min=3, flags=("--chapters", "-n"), default_text="chosen by topic"

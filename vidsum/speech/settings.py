@@ -73,7 +73,7 @@ class Trimming(Checked):
         "Remove filler words (um, uh) and false starts too (requires vidsum[speech]).", False
     )
     filler: tuple[str, ...] = option(
-        'Remove this word or phrase too, such as "you know"; implies --fillers. Can be repeated.',
+        'Remove this word or phrase too, such as "you know"; implies --fillers.',
         (),
         metavar="WORDS",
     )

@@ -75,7 +75,7 @@ def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
     """Read a checkpoint's transform. Raises InputError: it is of another kind."""
     inputs = FeatureTransform(recorded.get("space"), recorded.get("ends", False))
     if inputs.space not in (None, vse_map.NAME) or not isinstance(inputs.ends, bool):
-        raise InputError(f"{name}: does not say what features it reads")
+        raise InputError("does not say what features it reads", subject=name)
     return inputs
 
 
@@ -103,7 +103,7 @@ def build_importance_model(trained: Trained, name: str, device: str = "auto") ->
     try:
         extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{name}: does not say what features it reads") from error
+        raise InputError("does not say what features it reads", subject=name) from error
     inputs = read_transform(reads, name)
     _require_its_map(trained, inputs, name)
     return ImportanceModel(model, extractor, dim, fps, name, inputs)
@@ -114,17 +114,17 @@ def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> N
     weights = trained.training.get("weights")
     known = weights.get(vse_map.NAME) if inputs.space and isinstance(weights, dict) else None
     if known is not None and known != checkpoints.sha256_of(vse_map.NAME):
-        fault = f"{name}: was trained for another map from pictures to sentences than {vse_map.NAME}"
-        raise InputError(fault, hint=("train it again with ", Mention("space", "vse")))
+        fault = f"was trained for another map from pictures to sentences than {vse_map.NAME}"
+        raise InputError(fault, hint=("train it again with ", Mention("space", "vse")), subject=name)
 
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:
     try:
         model = build_scorer(RidgeConfig(**trained.config), trained.tensors)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+        raise InputError("its tensors and its configuration do not fit together", subject=name) from error
     if not all(np.isfinite(array).all() for array in model.arrays.values()):
-        raise InputError(f"{name}: its tensors hold NaN or infinite values")
+        raise InputError("its tensors hold NaN or infinite values", subject=name)
     return model
 
 

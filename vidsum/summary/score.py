@@ -196,12 +196,12 @@ class CustomScorer:
         try:
             scores = np.asarray(values, np.float32)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"{self.name}: not an array of numbers ({error})") from error
+            raise UsageError(f"not an array of numbers ({error})", subject=self.name) from error
         if scores.shape != (len(features),):
             fault = f"shape {list(scores.shape)}, not [{len(features)}]"
-            raise UsageError(f"{self.name}: {fault}", hint="give one number for each feature")
+            raise UsageError(fault, hint="give one number for each feature", subject=self.name)
         if not np.isfinite(scores).all():
-            raise UsageError(f"{self.name}: NaN or infinite values")
+            raise UsageError("NaN or infinite values", subject=self.name)
         is_unit = scores.min() >= 0 and scores.max() <= 1
         return check_flatness(self.name, scores if is_unit else unit_range(scores, 0.5))
 

@@ -28,33 +28,35 @@ class Selection:
     PANEL = "Summary"
 
     budget: str | float = option(
-        "Maximum summary length: 15%, 0.15, 45s or 1:30. auto: 15%, and at least 5s.",
+        "Maximum summary length: 15%, 0.15, 45s or 1:30.",
         DEFAULT_BUDGET,
         flags=("--budget", "-b"),
+        more="auto: 15%, and at least 5s.",
     )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = option(
-        f"Importance model. {', '.join(SUMMARIZERS)}, or a trained checkpoint. "
-        "ridge agrees better with people than fulltransnet.",
+        "Importance model.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
         metavar="MODEL",
         names=SUMMARIZERS,
+        more=f"{', '.join(SUMMARIZERS)}, or a trained checkpoint. ridge agrees better with people than "
+        "fulltransnet.",
     )
     seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(
-        "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+        "Always include this time range.", (), metavar="START-END", parse=parse_interval
     )
     drop: tuple[tuple[float, float], ...] = option(
-        "Never include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+        "Never include this time range.", (), metavar="START-END", parse=parse_interval
     )
-    about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
+    about: tuple[str, ...] = option("Prefer what TEXT describes.", (), metavar="TEXT")
     snap: Literal["auto", "speech", "sentence", "none"] = option(
-        "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
-        "if there is a transcript.",
+        "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",
         panel=ADVANCED,
         flag_on=("summarize",),
+        more="auto: speech, if there is a transcript.",
     )
 
     min_segment_s: float = option(

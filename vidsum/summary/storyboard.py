@@ -55,7 +55,7 @@ def save_picture(image: Picture, target: str | os.PathLike[str], label: str | No
     """Write a labelled picture as PNG or JPEG. Raises UsageError: another suffix; OutputError."""
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".jpg", ".jpeg"):
-        raise UsageError(f"{target}: picture must end in .png or .jpg")
+        raise UsageError("picture must end in .png or .jpg", subject=target)
     about = PngInfo()
     if label:
         about.add_text("Comment", label)

@@ -100,7 +100,7 @@ class ChangeMeter:
     def result(self, path: str) -> Changes:
         """Return the changes of all pictures. Raises InputError where the video at `path` had none."""
         if not self._times:
-            raise InputError(f"{path}: no frame could be decoded")
+            raise InputError("no frame could be decoded", subject=path)
         return Changes(np.array(self._rows, np.float32), np.array(self._times))
 
 

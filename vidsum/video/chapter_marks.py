@@ -40,9 +40,9 @@ def copy_with_chapters(
     """
     suffix = Path(target).suffix.lower()
     if suffix not in CONTAINERS:
-        raise UsageError(f"{os.fspath(target)}: must end in {', '.join(CONTAINERS)}")
+        raise UsageError(f"must end in {', '.join(CONTAINERS)}", subject=os.fspath(target))
     if read_jumps(info):
-        raise UsageError(f"{info.path}: has time stamps that jump or are missing, and cannot be copied")
+        raise UsageError("has time stamps that jump or are missing, and cannot be copied", subject=info.path)
     is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
     with open_video(info.path) as source, atomic_write(target) as part:
@@ -71,7 +71,9 @@ def copy_with_chapters(
             if isinstance(error, OSError) and error.errno != errno.EPERM:
                 raise
             hint = None if suffix == ".mkv" else Mention("output", "FILE.mkv")
-            raise InputError(f"{info.path}: its streams cannot be copied into {suffix}", hint) from error
+            raise InputError(
+                f"its streams cannot be copied into {suffix}", hint, subject=info.path
+            ) from error
 
 
 def _copy_streams(

@@ -54,11 +54,11 @@ def copy_segments(
     source, timing = Path(info.path), read_timing_of(info)
     if timing.jumps or timing.is_edited:
         fault = "an edit list inside groups of pictures" if timing.is_edited else "time stamps that jump"
-        raise UsageError(f"{source}: has {fault}, and cannot be copied", hint=_ENCODE_INSTEAD)
+        raise UsageError(f"has {fault}, and cannot be copied", hint=_ENCODE_INSTEAD, subject=source)
     chosen = normalise_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
-        translate_ffmpeg_errors(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
+        translate_ffmpeg_errors("has packets that MP4 does not support", source, _ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as sound_container,
         atomic_write(target) as part,
@@ -76,10 +76,10 @@ def copy_segments(
             if progress is not None:
                 progress("copying", min(done_s, total_s), total_s)
         if not pictures.n_frames:
-            raise InputError(f"{source}: has no frame of the segments to copy")
+            raise InputError("has no frame of the segments to copy", subject=source)
         if extra:
             extra.finish(pictures.clip_s)
-    segments, gaps = pictures.segments, describe_gaps(source, chosen, pictures.segments)
+    segments, gaps = pictures.segments, describe_gaps(chosen, pictures.segments)
     warnings = (*describe_used(source, "audio", info.audio_track), *gaps)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
     return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)
@@ -102,7 +102,7 @@ class _PictureCopy:
         is_guessed = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
         if stream.start_time is None or is_guessed:
             fault = "has no presentation times, and cannot be copied"
-            raise UsageError(f"{source}: {fault}", hint=_ENCODE_INSTEAD)
+            raise UsageError(fault, hint=_ENCODE_INSTEAD, subject=source)
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
         self.runs: list[tuple[int, int]] = []  # [first tick, end tick) in the source of each run
@@ -172,7 +172,9 @@ class _PictureCopy:
             if held:
                 end = max(packet.pts + (packet.duration or self._frame_ticks) for packet in held)
                 return chain(held, packets) if end > start else iter(())
-        raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
+        raise InputError(
+            f"has no key frame at or before {float(start * self.time_base):g} s", subject=self._source
+        )
 
 
 def _read_until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
@@ -262,7 +264,7 @@ def _complete_dts(packets: list[Any]) -> list[Any]:
     return packets
 
 
-def add_copied_stream(source: object, stream: Any, output: Any) -> Any:
+def add_copied_stream(source: str | os.PathLike[str], stream: Any, output: Any) -> Any:
     """Add a stream to a clip for packets of `stream`. Raises UsageError: MP4 cannot hold its codec."""
     name = codec_name(stream)
     try:
@@ -271,8 +273,8 @@ def add_copied_stream(source: object, stream: Any, output: Any) -> Any:
         copied = output.add_stream_from_template(stream, opaque=True)
         copied.metadata.update({name: text for name, text in stream.metadata.items() if name == "language"})
     except ValueError as error:
-        fault = f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4"
-        raise UsageError(fault, hint=_ENCODE_INSTEAD) from error
+        fault = f"{stream.type} of the codec {name} cannot be copied into an MP4"
+        raise UsageError(fault, hint=_ENCODE_INSTEAD, subject=source) from error
     if name == "hevc":
         copied.codec_context.codec_tag = "hvc1"  # Apple's players accept no other
     return copied

@@ -49,11 +49,11 @@ def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
     if is_incomplete:
         damaged = f", {log.damaged} of them damaged" if log.damaged else ""
         decoded = f"{log.frames} of {n_frames} frames decoded ({_percent(log.frames, n_frames)}){damaged}"
-        return f"{info.path}: {decoded}; the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
+        return f"{decoded}; the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
     if log.damaged:
         percent, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
         verb = "is" if log.damaged == 1 else "are"
-        return f"{info.path}: {log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) {verb} damaged"
+        return f"{log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) {verb} damaged"
     return None
 
 

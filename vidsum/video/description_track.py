@@ -88,6 +88,5 @@ def write_described(
                 added=partial(_add_track, sound),
             )
         except UsageError as error:  # about encoding instead, which is no alternative here
-            raise UsageError(
-                error.text, hint=("leave out ", Mention("speak"), ", or convert the film to MP4")
-            ) from error
+            hint = ("leave out ", Mention("speak"), ", or convert the film to MP4")
+            raise UsageError(error.text, hint, subject=error.subject) from error

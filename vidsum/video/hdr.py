@@ -18,9 +18,9 @@ def describe_hdr(path: str | os.PathLike[str], stream: av.VideoStream) -> str | 
     """Return a warning on a video of high dynamic range; None for others."""
     if profile := _dolby_vision_alone(Path(path), stream):
         fault = f"is HDR (Dolby Vision, profile {profile}), not converted: its colours will be wrong"
-        return f"{path}: {fault}; a copy keeps all"
+        return f"{fault}; a copy keeps all"
     if curve := _CURVES.get(stream.codec_context.color_trc):
-        return f"{path}: is HDR ({curve}), not tone-mapped: stored in 8 bits; a copy keeps all"
+        return f"is HDR ({curve}), not tone-mapped: stored in 8 bits; a copy keeps all"
     return None
 
 

@@ -70,17 +70,18 @@ class Jumps:
     def __bool__(self) -> bool:
         return bool(self.restarts_s or self.gaps or self.untimed)
 
-    def describe(self, path: str) -> tuple[str, ...]:
+    def describe(self) -> tuple[str, ...]:
+        """Return warnings on the jumps."""
         lines = []
         if self.untimed:
-            lines.append(f"{path}: {self.untimed} pictures have no time stamps: placed at the usual rate")
+            lines.append(f"{self.untimed} pictures have no time stamps: placed at the usual rate")
         if count := len(self.restarts_s):
             times = {1: "once", 2: "twice"}.get(count, f"{count} times")
             where = _list_first([f"{time_s:.2f} s" for time_s in self.restarts_s])
-            lines.append(f"{path}: time stamps start again {times}, at {where}; what follows is joined on")
+            lines.append(f"time stamps start again {times}, at {where}; what follows is joined on")
         if self.gaps:
             where = _list_first([f"{length_s:.0f} s at {at_s:.2f} s" for at_s, length_s in self.gaps])
-            lines.append(f"{path}: without pictures or sound for {where}; left out of the time line")
+            lines.append(f"without pictures or sound for {where}; left out of the time line")
         return tuple(lines)
 
 

@@ -23,12 +23,12 @@ def describe_sparse(video: VideoInfo) -> str | None:
     track, state = video.video_track, (status.st_size, status.st_mtime_ns)
     count, gap_s = _key_frames(os.fspath(video.path), track, video.duration_s, state)
     if not count:
-        return f"{video.path}: does not say when its key frames are shown: all frames are decoded"
+        return "does not say when its key frames are shown: all frames are decoded"
     if count < _MIN_KEY_FRAMES:
         frames = "key frame" if count == 1 else "key frames"
-        return f"{video.path}: has {count} {frames}: all frames are decoded"
+        return f"has {count} {frames}: all frames are decoded"
     if gap_s > _MAX_GAP_S:
-        return f"{video.path}: has no key frame for {gap_s:.1f} s: all frames are decoded"
+        return f"has no key frame for {gap_s:.1f} s: all frames are decoded"
     return None
 
 

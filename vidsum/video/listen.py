@@ -46,12 +46,12 @@ def probe_sound(
     """Probe a file with sound, or take a probed video. Raises InputError: no sound that can be decoded."""
     with open_media(path, "audio or video") as container:
         if container.format.name == "tty":
-            raise InputError(f"{path}: is text, not audio or video")
+            raise InputError("is text, not audio or video", subject=path)
         if not container.streams.audio:
-            raise InputError(f"{path}: has no sound")
+            raise InputError("has no sound", subject=path)
         sound = choose_track(container, path, "audio", video.audio_track if video else track)
         if sound.codec_context is None:
-            raise InputError(f"{path}: FFmpeg has no decoder for its sound")
+            raise InputError("FFmpeg has no decoder for its sound", subject=path)
         number = track_number(container, sound)
         duration_s = (container.duration or 0) / av.time_base
     try:
@@ -72,7 +72,7 @@ def read_sound(
     jumps = read_jumps(sound.video) if sound.video else Jumps()
     with open_sound(source, jumps, rate, sound.track) as samples:
         if samples is None:
-            raise InputError(f"{sound.path}: none of its sound can be decoded")
+            raise InputError("none of its sound can be decoded", subject=sound.path)
         count, first = round(block_s * rate), round(from_s * rate)
         while not samples.is_over:
             yield samples.read(first, count)[0]
@@ -86,9 +86,9 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
     if number is None:
         return ()
     with open_media(path) as container:
-        message = describe_choice(container, path, kind, number)
+        message = describe_choice(container, kind, number)
     if kind == "audio" and (loud := find_loud_track(path, number)):
-        return (f"{path}: audio track {number} is silent; track {loud} is not",)
+        return (f"audio track {number} is silent; track {loud} is not",)
     return (message,)
 
 

@@ -75,7 +75,7 @@ def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None
     path = Path(unquote(urlsplit(name).path) if name.lower().startswith("file://") else name)
     name = str(path)
     if not path.exists():
-        raise InputError(f"{name}: no such file", hint="a file, a folder, a URL, camera, or - for stdin")
+        raise InputError("no such file", hint="a file, a folder, a URL, camera, or - for stdin", subject=name)
     if path.is_dir():
         return LiveSource(name, "folder", IDLE_S if idle_s is None else idle_s)
     if follow:
@@ -100,7 +100,7 @@ def read_live(
         with closing(connection.container) as container:
             pictures = video_stream(container, source.name, source.video_track)
             if not next_k and (number := track_number(container, pictures)):
-                warn(describe_choice(container, source.name, "video", number))
+                warn(describe_choice(container, "video", number))
             frames = _decode(source, connection, pictures, offset_s, place, warn, tap)
             held, maker = next(frames, None), None
             if held is None:
@@ -119,7 +119,7 @@ def read_live(
                 offset_s, held = end_s, frame or held
     if not next_k:
         hints = {"pipe": _AS_IT_COMES, "growing file": _AS_IT_COMES, "stream": _NO_RANGES}
-        raise InputError(f"{source.name}: none of its video can be decoded", hint=hints.get(source.kind))
+        raise InputError("none of its video can be decoded", hint=hints.get(source.kind), subject=source.name)
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
@@ -159,7 +159,7 @@ def _decode(
         if packet.size and clock.has_begun:
             place.ready_s = time.monotonic()
     if not clock.has_begun and connection.read_to_s is None:
-        warn(f"{source.name}: no picture can be decoded")
+        warn("no picture can be decoded")
 
 
 @dataclass(eq=False)
@@ -204,7 +204,7 @@ def _read_packets(
         yield from connection.container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
         connection.fault = reason_of(name, error)
-        warn(f"{name}: interrupted ({connection.fault})")
+        warn(f"interrupted ({connection.fault})")
 
 
 def _connect_all(source: LiveSource, place: Place, warn: Callable[[str], None]) -> Iterator[Connection]:
@@ -227,7 +227,7 @@ def _open_bytes(source: LiveSource, file: "GrowingFile | IO[bytes]") -> Any:
         return av.open(file, options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
         fault = "is not a video that can be read as it comes"
-        raise InputError(f"{source.name}: {fault}", hint=_AS_IT_COMES) from error
+        raise InputError(fault, hint=_AS_IT_COMES, subject=source.name) from error
 
 
 class GrowingFile:

@@ -46,7 +46,7 @@ def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.contai
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         is_http = os.fspath(path).startswith("http")
         hint = "vidsum.download(url) makes a copy" if is_http else "download it first"
-        raise InputError(f"{path}: is a URL, and only files can be read", hint=hint)
+        raise InputError("is a URL, and only files can be read", hint=hint, subject=path)
     path = Path(path)
     check_readable(path)
     options = {"pattern_type": "none", **open_options(path)}
@@ -61,11 +61,11 @@ def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.contai
         if is_refused or head.startswith(_PLAYLIST_STARTS):
             target = path.with_suffix(".mkv" if path.suffix == ".mp4" else ".mp4")
             hint = f"ffmpeg -i {quote(str(path))} -c copy {quote(str(target))}"
-            raise InputError(f"{path}: is a playlist of other files, not a video", hint=hint) from error
+            raise InputError("is a playlist of other files, not a video", hint=hint, subject=path) from error
         is_mp4 = head[4:8] == b"ftyp"
         cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
         fault = cut_short if is_mp4 else f"is not {what}, or is damaged at its start"
-        raise InputError(f"{path}: {fault}") from error
+        raise InputError(fault, subject=path) from error
 
 
 def check_readable(path: Path) -> None:
@@ -82,12 +82,12 @@ def check_readable(path: Path) -> None:
         }
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
+        raise InputError(f"cannot be opened ({reason.lower()})", subject=path) from error
     if not (is_there or is_link):
         command = suggest_film(path)
-        raise InputError(f"{path}: no such file", hint=command) if command else missing_file(path)
+        raise InputError("no such file", hint=command, subject=path) if command else missing_file(path)
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}", hint=suggest_film(path) if is_there else None)
+        raise InputError(fault, hint=suggest_film(path) if is_there else None, subject=path)
 
 
 def _why_missing(link: Path) -> str:
@@ -107,14 +107,16 @@ def video_stream(
     """Return the video track of a probed video, or the chosen one. Raises InputError: none can be decoded."""
     path, choice = (source.path, source.video_track) if isinstance(source, VideoInfo) else (source, choice)
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
-        raise InputError(f"{path}: is text, not a video")
+        raise InputError("is text, not a video", subject=path)
     if not list_tracks(container, "video"):
         if container.streams.audio:
-            raise InputError(f"{path}: has sound but no video", hint=f"vidsum transcribe {quote(str(path))}")
-        raise InputError(f"{path}: has no video")
+            raise InputError(
+                "has sound but no video", hint=f"vidsum transcribe {quote(str(path))}", subject=path
+            )
+        raise InputError("has no video", subject=path)
     stream: av.VideoStream = choose_track(container, path, "video", choice)
     if not stream.codec_context:  # decoding it would crash
-        raise InputError(f"{path}: FFmpeg has no decoder for its video")
+        raise InputError("FFmpeg has no decoder for its video", subject=path)
     return stream
 
 

@@ -98,9 +98,7 @@ class LiveClip:
         with ExitStack() as undo:
             undo.enter_context(self._stack)
             part = self._stack.enter_context(atomic_write(path))
-            self._stack.enter_context(
-                translate_ffmpeg_errors(f"{name}: has packets that MP4 does not support")
-            )
+            self._stack.enter_context(translate_ffmpeg_errors("has packets that MP4 does not support", name))
             self._output = self._stack.enter_context(open_mp4(part, comment))
             self._copied = {stream.index: add_copied_stream(name, stream, self._output) for stream in streams}
             undo.pop_all()

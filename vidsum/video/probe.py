@@ -81,8 +81,8 @@ def probe(
         if first is None:
             if container.format.name == "webp_pipe":
                 hint = f"convert it to GIF or MP4: magick {path} {Path(path).with_suffix('.gif')}"
-                raise InputError(f"{path}: FFmpeg cannot read animated WebP", hint)
-            raise InputError(f"{path}: none of its video can be decoded")
+                raise InputError("FFmpeg cannot read animated WebP", hint, subject=path)
+            raise InputError("none of its video can be decoded", subject=path)
         tracks = track_number(container, stream), track_number(container, sound)
         timing = read_timing(path, tracks)
         start_s = first_pts_s(stream) - timing.jumps.lead_s

@@ -166,21 +166,22 @@ def _read(
             n_given[i] = frame.index + 1
             yield i, frame
     except CannotReadError as reason:
-        outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
+        outcome.warnings.append(f"read with PyAV instead, {reason}")
         log = DecodeLog()
         for i, frame in _read_samples(info, samplings, jumps, log, strict=strict):
             if frame.index >= n_given[i]:
                 yield i, frame
     if not log.frames:
-        raise InputError(f"{info.path}: none of its video can be decoded")
+        raise InputError("none of its video can be decoded", subject=info.path)
     outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
-        raise InputError(damage, hint=("leave out ", Mention("strict"), " to use what can be decoded"))
+        hint = ("leave out ", Mention("strict"), " to use what can be decoded")
+        raise InputError(damage, hint, subject=info.path)
     if has_odd_pixels(info.sample_aspect_ratio):
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
-        outcome.warnings.append(f"{info.path}: {pixels} are treated as square")
-    outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]
+        outcome.warnings.append(f"{pixels} are treated as square")
+    outcome.warnings += [*jumps.describe(), *([damage] if damage else [])]
 
 
 _KEY_FRAME_GAP_S = 3.0  # assumed where the file has no index
@@ -206,7 +207,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
             while upcoming is not None and upcoming.time_s <= time_s + TOLERANCE_S:
                 on_screen, upcoming = upcoming, next(frames, None)
             if on_screen is None:
-                raise InputError(f"{info.path}: no frame can be decoded at {time_s:.2f} s")
+                raise InputError(f"no frame can be decoded at {time_s:.2f} s", subject=info.path)
             picture = maker.from_frame(on_screen.frame, on_screen.turn_deg)
             stills[index] = Frame(index, time_s, on_screen.time_s, picture)
     return [stills[index] for index in range(len(times_s))]

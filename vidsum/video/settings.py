@@ -46,7 +46,7 @@ class Shorts:
 
     vertical: bool = option("Crop to 9:16, following what matters.", False)
     aspect: Aspect = option("Shape of --vertical.", "9:16", **_WITHOUT_FLAG)
-    burn: bool = option("Burn captions of the speech into the picture.", False)
+    burn: bool = option("Burn captions of speech into the picture.", False)
 
     def __post_init__(self) -> None:
         check(self)

@@ -114,7 +114,9 @@ def connect_until_ended(
             if not number:
                 hint = "check the address; vidsum watch --help lists the kinds of sources"
                 # the error that caused it names the whole URL
-                raise InputError(f"{name}: cannot connect ({reason_of(name, error)})", hint=hint) from None
+                raise InputError(
+                    f"cannot connect ({reason_of(name, error)})", hint=hint, subject=name
+                ) from None
         else:
             yield connection
             is_further, is_list = place.n_pictures > n_before, connection.is_list
@@ -127,7 +129,7 @@ def connect_until_ended(
         if idle_s is not None and time.monotonic() - place.ready_s + wait_s > idle_s:
             return
         if not is_growing:
-            warn(f"{name}: connecting again in {wait_s:g} s")
+            warn(f"connecting again in {wait_s:g} s")
             time.sleep(wait_s)
             failures += 1
 

@@ -1,5 +1,6 @@
 """The tracks of a file, and the one of each kind that is read: FFmpeg's choice, or the user's."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from av.stream import Disposition, Stream
 from vidsum.errors import InputError
 from vidsum.types import TrackChoice
 
+PathLike = str | os.PathLike[str]
 TrackKind = Literal["video", "audio"]
 
 _COVERS = Disposition.attached_pic | Disposition.timed_thumbnails
@@ -24,7 +26,7 @@ def list_tracks(container: av.container.InputContainer, kind: TrackKind) -> list
 
 
 def choose_track(
-    container: av.container.InputContainer, name: object, kind: TrackKind, choice: TrackChoice = None
+    container: av.container.InputContainer, name: PathLike, kind: TrackKind, choice: TrackChoice = None
 ) -> Any:
     """Choose the stream of a kind to read; None where the file has none.
 
@@ -39,7 +41,9 @@ def choose_track(
         if choice is None or str(choice) == str(number) or _is_in(track, str(choice))
     ]
     if choice is not None and not fitting:
-        raise InputError(f"{name}: has no {kind} track {choice}; it has {_format_tracks(tracks) or 'none'}")
+        raise InputError(
+            f"has no {kind} track {choice}; it has {_format_tracks(tracks) or 'none'}", subject=name
+        )
     return max(fitting, key=_score, default=None)
 
 
@@ -53,12 +57,10 @@ def codec_name(track: Any) -> str:
     return str(track.codec_context.codec.canonical_name) if track.codec_context else "unknown"
 
 
-def describe_choice(
-    container: av.container.InputContainer, name: object, kind: TrackKind, number: int
-) -> str:
+def describe_choice(container: av.container.InputContainer, kind: TrackKind, number: int) -> str:
     """Return a message on the track that is used in place of others."""
     tracks = list_tracks(container, kind)
-    used = f"{name}: used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
+    used = f"used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
     return f"{used}; others: {_format_tracks(tracks, besides=number)}"
 
 

@@ -57,7 +57,7 @@ def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[
     return clipped
 
 
-def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
+def describe_gaps(chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
     """Return a warning where the file, being cut short, has no pictures for a part of the chosen segments."""
     written_s = sum(
         max(0.0, min(end, b) - max(start, a))
@@ -68,18 +68,20 @@ def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[In
     missing_s = sum(end - start for start, end in chosen) - written_s
     if missing_s < _MIN_GAP_S:
         return ()
-    return (f"{source}: has no pictures for {missing_s:.1f} s of the segments, which are left out",)
+    return (f"has no pictures for {missing_s:.1f} s of the segments, which are left out",)
 
 
 @contextmanager
-def translate_ffmpeg_errors(message: str, hint: Text | None = None) -> Iterator[None]:
-    """Turn FFmpeg's errors into an InputError with this message; errors of files pass through."""
+def translate_ffmpeg_errors(
+    text: str, subject: str | os.PathLike[str], hint: Text | None = None
+) -> Iterator[None]:
+    """Turn FFmpeg's errors into an InputError; errors of files pass through."""
     try:
         yield
     except av.FFmpegError as error:
         if isinstance(error, OSError):
             raise
-        raise InputError(message, hint) from error
+        raise InputError(text, hint, subject=subject) from error
 
 
 def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
@@ -119,11 +121,13 @@ def write_segments(
     options = {**_X264, "crf": str(crf)}
     jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
-        raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
+        raise InputError(
+            f"has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}", subject=source
+        )
     chosen = normalise_segments(segments, info.duration_s)
     total_s = sum(end - start for start, end in chosen)
     with (
-        translate_ffmpeg_errors(f"{source}: cannot be encoded by H.264 and AAC"),
+        translate_ffmpeg_errors("cannot be encoded by H.264 and AAC", source),
         open_video(info.path) as container,
         atomic_write(target) as part,
     ):
@@ -133,7 +137,7 @@ def write_segments(
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
-            raise InputError(f"{source}: no frame of the segments to write can be decoded")
+            raise InputError("no frame of the segments to write can be decoded", subject=source)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)
@@ -142,14 +146,14 @@ def write_segments(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
     written = tuple(timeline.segments)
-    warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    warnings = [*describe_gaps(chosen, written), *jumps.describe()]
     warnings += _describe_sound(info, sound)
     if hdr := describe_hdr(source, stream):
         warnings.append(hdr)
     if log.errors:
-        warnings.append(f"{source}: damaged packets skipped: {log.errors}")
+        warnings.append(f"damaged packets skipped: {log.errors}")
     if log.damaged:
-        warnings.append(f"{source}: damaged frames: {log.damaged} of the {log.frames} read")
+        warnings.append(f"damaged frames: {log.damaged} of the {log.frames} read")
     duration_s, has_audio = float(timeline.end_s), sound is not None
     return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
 
@@ -157,11 +161,11 @@ def write_segments(
 def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:
     yield from describe_used(info.path, "audio", info.audio_track)
     if sound is not None and sound.log.errors:
-        yield f"{info.path}: damaged packets of sound, silent in the clip: {sound.log.errors}"
+        yield f"damaged packets of sound, silent in the clip: {sound.log.errors}"
     if sound is not None and sound.log.cancelled_s:
-        yield f"{info.path}: {CANCELLED}"
+        yield CANCELLED
     if info.has_audio and sound is None:
-        yield f"{info.path}: the sound cannot be decoded and is left out"
+        yield "the sound cannot be decoded and is left out"
 
 
 def _write_tracks(

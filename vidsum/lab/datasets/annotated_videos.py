@@ -53,12 +53,12 @@ def read_annotated(
         if labels is not None and label is None:
             first = next(iter(labels.values())).file_name
             hint = f"name it as its file, such as {first}, or as the published files do: video_1"
-            fault = f"{group.path}: the annotations have no video {safe_name(group.name)}"
-            raise InputError(fault, hint=hint)
+            fault = f"the annotations have no video {safe_name(group.name)}"
+            raise InputError(fault, hint=hint, subject=group.path)
         video = _video(group, label, find_shots)
         name = f"{dataset}/{video.name}"
         if name in videos:
-            raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
+            raise UsageError(f"{group.name} is the second video that is {name}", subject=group.path)
         videos[name] = replace(video, name=name)
     return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
 
@@ -103,7 +103,7 @@ def annotated_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
     if not files:
-        raise InputError(f"{path}: has no h5 file", hint="vidsum extract VIDEOS --format h5")
+        raise InputError("has no h5 file", hint="vidsum extract VIDEOS --format h5", subject=path)
     return files
 
 
@@ -124,7 +124,7 @@ def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedV
             Mention("annotations", "FILE"),
             ", see docs/formats.md#annotated-videos-h5",
         )
-        raise InputError(f"{group.path}: {group.name} has no gtscore", hint)
+        raise InputError(f"{group.name} has no gtscore", hint, subject=group.path)
     rows = fields.feature_rows(group)
     bare = is_scored and not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
     n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else fields.count(group, "n_frames")

@@ -39,7 +39,7 @@ def read_captioned(
     for of_frames, of_people in zip(captions, annotations, strict=True):
         more = captioned_videos(of_frames, of_people, progress)
         if videos.keys() & more.keys():
-            raise UsageError(f"{of_people}: its data set was given before")
+            raise UsageError("its data set was given before", subject=of_people)
         videos |= more
     return videos
 
@@ -55,7 +55,7 @@ def captioned_videos(
     labels, of_frames = read_labels(annotations), read_frame_captions(captions)
     for name, label in labels.items():
         if label.file_name not in of_frames:
-            raise InputError(f"{captions}: has no captions of {safe_name(label.file_name)} ({name})")
+            raise InputError(f"has no captions of {safe_name(label.file_name)} ({name})", subject=captions)
     used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
     vectors = dict(zip(texts, embed_texts(texts, progress), strict=True))
@@ -64,7 +64,9 @@ def captioned_videos(
         n_frames, fps, all_picks = label.n_frames, label.fps, used[name].picks
         picks = all_picks[all_picks < n_frames]
         if not len(picks):
-            raise InputError(f"{captions}: {used[name].name} has {n_frames} frames, and captions of none")
+            raise InputError(
+                f"{used[name].name} has {n_frames} frames, and captions of none", subject=captions
+            )
         array = np.stack([vectors[text] for text in used[name].captions[: len(picks)]])
         step_s = float(np.median(np.diff(picks, append=n_frames))) / fps
         features = Features(array, picks / fps, step_s, step_s, n_frames / fps, fps, extractor=ENCODER)

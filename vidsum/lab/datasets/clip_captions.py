@@ -36,7 +36,7 @@ def read_frame_captions(path: Path) -> dict[str, FrameCaptions]:
     """Read the captions of all videos of a file, by name. Raises InputError: unreadable or inconsistent."""
     videos: Mapping[str, Any] = entry_of(str(path), read_json(path)).values
     if not videos:
-        raise InputError(f"{path}: holds no video")
+        raise InputError("holds no video", subject=path)
     return {
         name: _captions(name, entry_of(f"{path}: {safe_name(name)}", captions))
         for name, captions in videos.items()
@@ -86,7 +86,7 @@ def read_clip_captions(path: Path) -> Captions:
             raise entry.fault(f"has the video {safe_name(video)} again")
         videos[video] = _captions_of_line(entry)
     if not videos:
-        raise InputError(f"{path}: holds no captions")
+        raise InputError("holds no captions", subject=path)
     return videos
 
 

@@ -57,7 +57,7 @@ def read_described(path: Path) -> dict[str, Described]:
     counts = Counter[str]()
     for said in _sentences(path):
         if not said.text.strip() or not is_unicode(said.text):
-            raise InputError(f"{said.where}: has no sentence for {safe_name(said.name)}")
+            raise InputError(f"has no sentence for {safe_name(said.name)}", subject=said.where)
         name, video = said.name, ""
         if said.window:
             name, video = f"{said.name}#{counts[said.name]}", said.name
@@ -65,7 +65,7 @@ def read_described(path: Path) -> dict[str, Described]:
         others = items[name].sentences if name in items else ()
         items[name] = Described((*others, said.text.strip()), video, said.window)
     if not items:
-        raise InputError(f"{path}: holds no sentences")
+        raise InputError("holds no sentences", subject=path)
     return items
 
 
@@ -76,11 +76,11 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
     """
     files = sorted(path.glob(f"*{_SUFFIX}.json")) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
+        raise InputError(f"holds no file NAME{_SUFFIX}.json", subject=path)
     said = [sentence for file in files for sentence in _sentences(file)]
     captions = _by_time(said, items) if any(sentence.window for sentence in said) else _by_name(said, items)
     if not captions:
-        raise InputError(f"{path}: has no caption of the data")
+        raise InputError("has no caption of the data", subject=path)
     return captions
 
 
@@ -88,9 +88,9 @@ def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     captions: dict[str, str] = {}
     for sentence in said:
         if sentence.name not in items:
-            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} is not in the data")
+            raise InputError(f"{safe_name(sentence.name)} is not in the data", subject=sentence.where)
         if sentence.name in captions:
-            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} has a second caption")
+            raise InputError(f"{safe_name(sentence.name)} has a second caption", subject=sentence.where)
         captions[sentence.name] = sentence.text
     return captions
 
@@ -101,7 +101,7 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     for sentence in said:
         if sentence.name not in of_video:
             reason = "is not in the data" if of_video else "has times, which the data has not"
-            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} {reason}")
+            raise InputError(f"{safe_name(sentence.name)} {reason}", subject=sentence.where)
         of_video[sentence.name].append(sentence)
     captions = {}
     for name, item in items.items():
@@ -146,7 +146,7 @@ def _table(path: Path, text: str) -> list[DataEntry]:
     columns, table = table_of(path, text)
     if table and not _names(table[0], _ID, _TEXT):
         header = quote(", ".join(columns))
-        raise InputError(f"{path}: line 1: has the columns {header}, not an id and a caption")
+        raise InputError(f"line 1: has the columns {header}, not an id and a caption", subject=path)
     return table
 
 

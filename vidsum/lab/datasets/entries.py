@@ -31,7 +31,7 @@ def table_of(path: Path, text: str) -> tuple[Sequence[str], list["DataEntry"]]:
         columns = reader.fieldnames or []
         rows = [DataEntry(f"{path}: line {reader.line_num}", row) for row in reader]
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
+        raise InputError(f"line {reader.line_num}: cannot be read as CSV ({error})", subject=path) from error
     if odd := next((row for row in rows if None in row.values or None in row.values.values()), None):
         raise odd.fault(f"does not have {len(columns)} fields, as the header has")
     return columns, rows
@@ -47,7 +47,7 @@ def number_of(value: Any) -> float | None:
 def entry_of(where: str, values: Any) -> "DataEntry":
     """Return a value that must be an object; else it is an InputError."""
     if not isinstance(values, Mapping):
-        raise InputError(f"{where}: is not a JSON object")
+        raise InputError("is not a JSON object", subject=where)
     return DataEntry(where, values)
 
 
@@ -59,7 +59,7 @@ class DataEntry:
     values: Mapping[str, Any]
 
     def fault(self, reason: str) -> InputError:
-        return InputError(f"{self.where}: {reason}")
+        return InputError(reason, subject=self.where)
 
     def text(self, key: str) -> str:
         return self._require(key, str, "text")

@@ -39,7 +39,7 @@ class H5Group:
     warnings: list[str] = field(default_factory=list)  # repairs made while it was read
 
     def fault(self, reason: str) -> InputError:
-        return InputError(f"{self.path}: {self.name}: {reason}")
+        return InputError(f"{self.name}: {reason}", subject=self.path)
 
     def numbers(self, key: str) -> npt.NDArray[Any] | None:
         """Return a dataset under any of its names; None where there is none."""

@@ -69,18 +69,19 @@ class Labels:
         """Raise InputError where features are of a video that is longer or shorter."""
         if self.length_s is None:
             if abs(n_frames - self.n_frames) > TOLERANCE:
-                raise InputError(f"{name}: has {n_frames} frames, but the annotations {self.n_frames}")
+                raise InputError(f"has {n_frames} frames, but the annotations {self.n_frames}", subject=name)
         elif abs(features.duration_s - self.length_s) > max(ODD_S, ODD_FRACTION * self.length_s):
             lengths = f"{features.duration_s:g} s, but the annotations {self.length_s:g} s"
-            raise InputError(f"{name}: has {lengths}")
+            raise InputError(f"has {lengths}", subject=name)
 
 
 def read_labels(path: Path) -> dict[str, Labels]:
     """Read a file of TVSum (`.mat`) or SumMe (`.npz`); UsageError for another suffix."""
     if path.suffix not in DATASETS:
         raise UsageError(
-            f"{path}: annotations are TVSum's .mat file or SumMe's protocol (.npz)",
+            "annotations are TVSum's .mat file or SumMe's protocol (.npz)",
             hint=Mention("annotations", "ydata-tvsum50.mat"),
+            subject=path,
         )
     return read_tvsum_mat(path) if path.suffix == ".mat" else read_summe_protocol(path)
 
@@ -102,10 +103,10 @@ def read_tvsum_mat(source: Path) -> dict[str, Labels]:
     with open_h5(source, "MATLAB 7.3 file of TVSum") as file:
         table = member(file, "tvsum50")
         if not isinstance(table, h5py.Group):
-            raise InputError(f"{source}: tvsum50 is missing")
+            raise InputError("tvsum50 is missing", subject=source)
         columns = members(table)
         if missing := [field for field in _TVSUM_FIELDS if field not in columns]:
-            raise InputError(f"{source}: tvsum50: {missing[0]} is missing")
+            raise InputError(f"tvsum50: {missing[0]} is missing", subject=source)
         annotations = {}
         for row in range(len(columns["video"])):
             # each cell of the table is a reference to an array elsewhere in the file
@@ -120,11 +121,11 @@ def _of_tvsum(name: str, cells: Mapping[str, Any], source: Path) -> Labels:
     scores = cells["user_anno"].astype(np.float32)  # h5py shows MATLAB's arrays transposed
     if scores.shape[-1] != n_frames:
         shape = list(scores.shape)
-        raise InputError(f"{source}: {name}: nframes is {n_frames}, but user_anno is {shape}")
+        raise InputError(f"{name}: nframes is {n_frames}, but user_anno is {shape}", subject=source)
     if not np.isfinite(scores).all():
-        raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
+        raise InputError(f"{name}: the scores hold NaN or infinite values", subject=source)
     if not 0 < length_s < np.inf:
-        raise InputError(f"{source}: {name}: length is {length_s:g} seconds")
+        raise InputError(f"{name}: length is {length_s:g} seconds", subject=source)
     # MATLAB has one UTF-16 unit an element
     video = np.ravel(cells["video"]).astype("<u2").tobytes().decode("utf-16-le")
     return Labels(name, video, n_frames, length_s, user_scores=scores)

@@ -56,8 +56,8 @@ def open_features(
         lengths = [len(part) for part in parts]
         if max(lengths) - min(lengths) > _MOST_APART:
             rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
-            fault = f"{video}: features have different rates, by their rows: {rows}"
-            raise InputError(fault, hint="features of the same rate")
+            fault = f"features have different rates, by their rows: {rows}"
+            raise InputError(fault, hint="features of the same rate", subject=video)
         return tuple(part[: min(lengths)] for part in parts)
 
     return read
@@ -73,7 +73,7 @@ def _open_source(
     elif not source.is_file():
         if not source.exists():
             raise missing_file(source, "no such file or folder")
-        raise InputError(f"{source}: is neither file nor folder")
+        raise InputError("is neither file nor folder", subject=source)
     elif is_captions(source):
         captions = read_clip_captions(source)
         held = set(captions)
@@ -82,7 +82,7 @@ def _open_source(
             held = set(file)
     if missing := [video for video in videos if video not in held]:
         counts = f"{len(missing)} of {len(videos)} videos, such as {missing[0]}"
-        raise InputError(f"{source}: has no features of {counts}")
+        raise InputError(f"has no features of {counts}", subject=source)
     if captions:
         embedded = embed_captions(captions, progress)
         return lambda video: (f"{source}: {video}", embedded[video])
@@ -103,7 +103,7 @@ def read_words(folder: Path, qids: Iterable[str]) -> list[FloatArray]:
     for qid in qids:
         file = folder / f"qid{qid}.npz"
         if not file.is_file():
-            raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
+            raise InputError(f"has no words of query {qid} ({file.name})", subject=folder)
         words.append(_check_array(*_from_npz(file, (_WORDS_KEY,))))
         _check_dim(folder, file.stem, words[-1], dims)
     return words
@@ -114,7 +114,7 @@ def _check_dim(source: Path, name: str, rows: FloatArray, dims: dict[Path, tuple
     dim = rows.shape[-1]
     first, expected = dims.setdefault(source, (name, dim))
     if dim != expected:
-        raise InputError(f"{source}: {name} has {dim} numbers, {first} {expected}")
+        raise InputError(f"{name} has {dim} numbers, {first} {expected}", subject=source)
 
 
 def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
@@ -125,14 +125,19 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
     something else.
     """
     if nameless := next((query for query in queries if not query.features_name), None):
-        fault = f"{folder}: no file name for the query {safe_name(nameless.text)} of {nameless.video}"
-        raise InputError(fault, hint="annotations with audios, as MRNet's authors publish them, or with qid")
+        fault = f"no file name for the query {safe_name(nameless.text)} of {nameless.video}"
+        raise InputError(
+            fault,
+            hint="annotations with audios, as MRNet's authors publish them, or with qid",
+            subject=folder,
+        )
     if not folder.is_dir():
-        raise InputError(f"{folder}: not a folder with a file per query")
+        raise InputError("not a folder with a file per query", subject=folder)
     held = _names_in(folder)
     if missing := [query.features_name for query in queries if query.features_name not in held]:
         raise InputError(
-            f"{folder}: has no features of {len(missing)} of {len(queries)} queries, such as {missing[0]}"
+            f"has no features of {len(missing)} of {len(queries)} queries, such as {missing[0]}",
+            subject=folder,
         )
     vectors = [_query_vector(*_from_folder(folder, query.features_name, _QUERY_KEYS)) for query in queries]
     dims: dict[Path, tuple[str, int]] = {}
@@ -146,7 +151,7 @@ def _query_vector(where: str, stored: Any) -> FloatArray:
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or 0 in (*array.shape, array.ndim) or np.prod(array.shape[:-2]) != 1:
         shape = f"{list(array.shape)} {array.dtype}"
-        raise InputError(f"{where}: features of a query must be [D] or [L, D] numbers, not {shape}")
+        raise InputError(f"features of a query must be [D] or [L, D] numbers, not {shape}", subject=where)
     rows = _finite(where, array.reshape(-1, array.shape[-1]))
     return mean_of_normalised(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
 
@@ -155,16 +160,18 @@ def _check_array(where: str, stored: Any) -> FloatArray:
     """Return [N, D] rows of length 1."""
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
-        raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
+        raise InputError(
+            f"features must be [N, D] numbers, not {list(array.shape)} {array.dtype}", subject=where
+        )
     if array.ndim > 2 and array.size != array.shape[0] * array.shape[-1]:
-        raise InputError(f"{where}: features must be [N, D], not {list(array.shape)}")
+        raise InputError(f"features must be [N, D], not {list(array.shape)}", subject=where)
     return unit_rows(_finite(where, array.reshape(len(array), -1)))
 
 
 def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
     floats = rows.astype(np.float32)
     if not np.isfinite(floats).all():
-        raise InputError(f"{where}: holds NaN or infinite values")
+        raise InputError("holds NaN or infinite values", subject=where)
     return floats
 
 
@@ -177,7 +184,7 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
         for name, dataset in entries.items():
             if isinstance(dataset, h5py.Dataset):
                 return f"{source}: {name}", read_dataset(dataset)
-        raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
+        raise InputError(f"{video}: has no dataset {' or '.join(_H5_KEYS)}", subject=source)
 
 
 def _from_folder(folder: Path, name: str, keys: Sequence[str] = _VIDEO_KEYS) -> tuple[str, Any]:
@@ -197,7 +204,7 @@ def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
     for key in keys:
         if key in stored:
             return f"{file}: {key}", stored[key]
-    raise InputError(f"{file}: has no array named {' or '.join(keys)}")
+    raise InputError(f"has no array named {' or '.join(keys)}", subject=file)
 
 
 def _from_torch(file: Path, keys: Sequence[str]) -> Any:
@@ -213,5 +220,5 @@ def _from_torch(file: Path, keys: Sequence[str]) -> Any:
         if isinstance(stored, StoredTensor):
             return torch_file.arrays({"its tensor": stored})["its tensor"].astype(np.float32)
     except WeightsError as error:
-        raise InputError(f"{file}: holds more than tensors, or is damaged") from error
-    raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")
+        raise InputError("holds more than tensors, or is damaged", subject=file) from error
+    raise InputError(f"holds no tensor, alone or named {' or '.join(keys)}", subject=file)

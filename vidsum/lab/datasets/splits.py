@@ -25,11 +25,11 @@ class Split:
     def __post_init__(self) -> None:
         if not self.train or not self.test:
             part = "test" if self.train else "train"
-            raise UsageError(f"{self.name}: no video to {part} on")
+            raise UsageError(f"no video to {part} on", subject=self.name)
         uses = Counter(self.train + self.validation + self.test)
         twice = [video for video, times in uses.items() if times > 1]
         if twice:
-            raise UsageError(f"{self.name}: names {safe_name(twice[0])} twice")
+            raise UsageError(f"names {safe_name(twice[0])} twice", subject=self.name)
 
 
 def read_splits(source: Path, available: Collection[str]) -> list[Split]:
@@ -48,11 +48,11 @@ def read_splits(source: Path, available: Collection[str]) -> list[Split]:
         if (absent := next((name for name in (*train, *test) if name not in available), None)) is not None:
             file = f"eccv16_dataset_{safe_name(_dataset_of(absent))}_google_pool5.h5"
             hint = ("add ", Mention("data", file))
-            raise InputError(f"{source}: names {safe_name(absent)}, which is not in the data", hint)
+            raise InputError(f"names {safe_name(absent)}, which is not in the data", hint, subject=source)
         try:
             splits.append(Split(f"{source.stem}-{number}", train, test))
         except UsageError as error:
-            raise InputError(f"{source}: split {error.message}") from error
+            raise InputError(("split ", *error.parts), subject=source) from error
     return splits
 
 
@@ -68,14 +68,14 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
         content = read_json(source) if source.suffix == ".json" else read_yaml(source)
     except InputError as error:
         hint = error.hint_text or f"a file of splits, or one of {', '.join(SETTINGS)}"
-        raise InputError(error.text, hint) from error
+        raise InputError(error.text, hint, subject=error.subject) from error
     if not isinstance(content, list) or not content:
-        raise InputError(f"{source}: is not a list of splits")
+        raise InputError("is not a list of splits", subject=source)
     for number, entry in enumerate(content, start=1):
         for key in ("train_keys", "test_keys"):
             names = entry.get(key) if isinstance(entry, dict) else None
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise InputError(f"{source}: split {number}: {key} must be a list of names")
+                raise InputError(f"split {number}: {key} must be a list of names", subject=source)
     return content
 
 
@@ -87,12 +87,13 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
     if len(fitting) != 1:
         raise InputError(
-            f"{source}: does not say which of {', '.join(datasets)} its {safe_name(video)} is in",
+            f"does not say which of {', '.join(datasets)} its {safe_name(video)} is in",
             hint=(
                 "give one dataset by ",
                 Mention("data"),
                 f", or name the file after it: {datasets[0]}_splits.json",
             ),
+            subject=source,
         )
     return f"{fitting[0]}/{video}"
 

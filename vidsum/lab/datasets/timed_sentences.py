@@ -81,7 +81,9 @@ def read_moments(path: Path) -> dict[str, MomentVideo]:
     videos = {}
     for name, of_video in queries.items():
         if len({query.duration_s for query in of_video}) > 1:
-            raise InputError(f"{path}: {safe_name(name)}: two of its entries give it different durations")
+            raise InputError(
+                f"{safe_name(name)}: two of its entries give it different durations", subject=path
+            )
         repairs: list[str] = []
         repaired = [usable for query in of_video if (usable := _repair(query, repairs))]
         videos[name] = MomentVideo(name, of_video[0].duration_s, tuple(repaired), tuple(repairs))
@@ -98,20 +100,20 @@ def read_highlights(path: Path) -> dict[str, Query]:
     n_annotators: int | None = None
     for where, query in _read_queries(path):
         if not query.qid:
-            raise InputError(f"{where}: has no qid", hint="annotations in QVHighlights' layout")
+            raise InputError("has no qid", hint="annotations in QVHighlights' layout", subject=where)
         if query.qid in queries:
-            raise InputError(f"{where}: has qid {safe_name(query.qid)} again")
+            raise InputError(f"has qid {safe_name(query.qid)} again", subject=where)
         if not query.windows:
-            raise InputError(f"{where}: has no window")
+            raise InputError("has no window", subject=where)
         for start, end in query.windows:
             if not 0 <= start < end <= query.duration_s:
                 video = f"its video of {query.duration_s:g} s: {[start, end]}"
-                raise InputError(f"{where}: has a window that is inverted, empty or outside {video}")
+                raise InputError(f"has a window that is inverted, empty or outside {video}", subject=where)
         if query.saliency is not None and (clip := len(query.saliency) - 1) >= query.n_clips:
             last = f"the last is {query.n_clips - 1}"
-            raise InputError(f"{where}: has clip {clip} in relevant_clip_ids; {last}")
+            raise InputError(f"has clip {clip} in relevant_clip_ids; {last}", subject=where)
         if n_annotators not in (None, query.n_annotators):
-            raise InputError(f"{where}: has another number of annotators than those before it")
+            raise InputError("has another number of annotators than those before it", subject=where)
         n_annotators = query.n_annotators
         queries[query.qid] = query
     return queries
@@ -125,7 +127,7 @@ def _read_queries(path: Path) -> Iterator[tuple[str, Query]]:
     text = read_text(path)
     queries = _layout(text)(path, text)
     if (first := next(queries, None)) is None:
-        raise InputError(f"{path}: holds no annotation")
+        raise InputError("holds no annotation", subject=path)
     yield first
     yield from queries
 
@@ -245,12 +247,12 @@ def _of_charades_text(path: Path, text: str) -> Iterator[tuple[str, Query]]:
         where = f"{path}: line {number}"
         match = _CHARADES_LINE.fullmatch(line)
         if not match:
-            raise InputError(f"{where}: is neither JSON nor `VIDEO START END##SENTENCE`")
+            raise InputError("is neither JSON nor `VIDEO START END##SENTENCE`", subject=where)
         name, *times, sentence = match.groups()
         if lengths is None:  # not before the file is known to be of this layout
             lengths = _charades_lengths(path)
         if name not in lengths:
-            raise InputError(f"{where}: no Charades_v1_*.csv has the length of {safe_name(name)}")
+            raise InputError(f"no Charades_v1_*.csv has the length of {safe_name(name)}", subject=where)
         entry = DataEntry(where, {"length": lengths[name]})
         with suppress(ValueError):  # `window` refuses other texts
             times = [float(time) for time in times]
@@ -262,8 +264,9 @@ def _charades_lengths(path: Path) -> dict[str, float]:
     tables = sorted(path.parent.glob("Charades_v1_*.csv"))
     if not tables:
         raise InputError(
-            f"{path}: this layout has no lengths of videos",
+            "this layout has no lengths of videos",
             hint=f"put Charades_v1_train.csv and Charades_v1_test.csv of Charades into {path.parent}",
+            subject=path,
         )
     lengths: dict[str, float] = {}
     for table in tables:
@@ -271,5 +274,5 @@ def _charades_lengths(path: Path) -> dict[str, float]:
             rows = table_of(table, read_text(table))[1]
             lengths |= {row.values["id"]: float(row.values["length"]) for row in rows}
         except (KeyError, ValueError) as error:
-            raise InputError(f"{table}: has no columns id and length in seconds") from error
+            raise InputError("has no columns id and length in seconds", subject=table) from error
     return lengths

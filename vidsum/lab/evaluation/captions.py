@@ -86,7 +86,7 @@ def evaluate_captions(
     require_extra("captions", "evaluate captions")
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
-        raise UsageError(f"{request.data}: the predictions have captions of different items")
+        raise UsageError("the predictions have captions of different items", subject=request.data)
     captions = {row: [texts[name] for name in described] for row, texts in rows.items()}
     warnings = _warnings(request, items, described, captions)
     first, half = next(iter(captions.values())), len(described) // 2
@@ -116,7 +116,7 @@ def _warnings(
     warnings = []
     if missing := [name for name in items if name not in described]:
         lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
-        warnings.append(f"{request.data}: {lost}, such as {safe_name(missing[0])}")
+        warnings.append(f"{lost}, such as {safe_name(missing[0])}")
     for row, texts in captions.items():
         if empty := [name for name, text in zip(described, texts, strict=True) if not tokenize(text)]:
             example = f"such as that of {safe_name(empty[0])}"

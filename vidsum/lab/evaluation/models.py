@@ -109,10 +109,10 @@ class _Model:
         if "queries" in features:
             reads = "reads queries from files, as it was trained"
             hint = "VIDSUM_EVALUATE_MOMENTS_QUERY_FEATURES=FOLDER vidsum evaluate moments"
-            raise InputError(f"{run.checkpoint}: {reads}", hint=hint)
+            raise InputError(reads, hint=hint, subject=run.checkpoint)
         if not isinstance(text, str):
             words = (Mention("text_features", "FOLDER"), " has their words") if self.is_detr else None
-            raise InputError(f"{run.checkpoint}: does not say what embeds its queries (text)", words)
+            raise InputError("does not say what embeds its queries (text)", words, subject=run.checkpoint)
         encoder = load_text_encoder(text)
         return self.grounder.tokens(encoder, [query.text for query in queries])
 
@@ -148,8 +148,9 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
         learned = trained.features.get("dims", dims)
         if dims != learned:
             raise UsageError(
-                f"{name}: was trained on sources of {learned} numbers side by side, not of {dims}",
+                f"was trained on sources of {learned} numbers side by side, not of {dims}",
                 hint=(Mention("features"), " in the order of the training"),
+                subject=name,
             )
     if grounder.guided:
         raise UsageError(
@@ -165,9 +166,10 @@ def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:
     # networks round the end of a video in their ways; one that differs more was extracted at another rate
     if not max(1, query.n_clips - 1) <= n_rows <= query.n_clips + 2:
         raise InputError(
-            f"{model.run.features[0]}: has {n_rows} features of {query.video}, "
+            f"has {n_rows} features of {query.video}, "
             f"whose {query.duration_s:g} s are {query.n_clips} clips of {CLIP_S:g} s",
             hint=f"vidsum evaluate highlights reads features of {1 / CLIP_S:g} a second",
+            subject=model.run.features[0],
         )
     return tuple(part[: query.n_clips] for part in parts)
 

@@ -117,7 +117,7 @@ class Reference:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
         if self.change_points is None:
             hint = Mention("segmentation", next(iter(SEGMENTATIONS)))
-            raise UsageError(f"{self.name}: annotations alone have no change points", hint)
+            raise UsageError("annotations alone have no change points", hint, subject=self.name)
         return self.change_points
 
     def summaries(self, segmentation: str) -> BoolArray | None:
@@ -131,8 +131,9 @@ class Reference:
         if self.user_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
-                f"{self.name}: the data has {what}: nothing to compare summaries with",
+                f"the data has {what}: nothing to compare summaries with",
                 hint=("for TVSum: ", Mention("annotations", "ydata-tvsum50.mat")),
+                subject=self.name,
             )
         return at_every_frame(self.user_scores, self.picks, self.n_frames)
 

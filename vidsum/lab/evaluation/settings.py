@@ -18,15 +18,12 @@ Comparison = Literal["mmn", "2d-tan"]
 
 PANEL = "What to evaluate"
 
-_SOURCES = (
-    "Features that --run reads. HDF5 file, folder with a file per video, or captions of clips "
-    "(.jsonl, .jsonl.gz). Can be repeated."
-)
+_SOURCES = "HDF5 file, folder with a file per video, or captions of clips (.jsonl, .jsonl.gz)."
 _CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
-_LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
+_LABELS = "paper: they see the annotators' key frames, as in the paper."
 
 Seeds = Annotated[int, Option("Number of random draws to average.", min=1, flag_on=())]
-Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
+Features = Annotated[tuple[Path, ...], Option("Features that --run reads.", metavar="PATH", more=_SOURCES)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,44 +33,53 @@ class SummaryRequest:
     PANEL = PANEL
 
     data: Path | None = option(
-        "h5 file of annotated videos, or a folder. SumMe, TVSum or their layout.", None, metavar="PATH"
+        "h5 file of annotated videos, or a folder.",
+        None,
+        metavar="PATH",
+        more="SumMe, TVSum or their layout.",
     )
     annotations: Path | None = option(
-        "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): alone, for --data "
-        "without them, or with --captions.",
+        "Scores of annotators.",
         None,
         metavar="FILE",
+        more="ydata-tvsum50.mat or SumMe's protocol (.npz): alone, for --data without them, or with "
+        "--captions.",
     )
     captions: Path | None = option("Captions of the frames, in place of --data.", None, metavar="FILE.json")
     space: CaptionSpace = option(
-        "Features made from --captions. See `vidsum train ridge`.", "text", flags=("--captions-as",)
+        "Features made from --captions.",
+        "text",
+        flags=("--captions-as",),
+        more="See `vidsum train ridge`.",
     )
     model: tuple[str, ...] = option(
-        "As in `vidsum summarize`, run on the features. Can be repeated.",
+        "As in `vidsum summarize`, run on the features.",
         (),
         flags=("--model", "--scorer", "-m"),
         default_text="contrastive, without --scores and --summaries",
         metavar="NAME|FILE",
         names=SUMMARIZERS,
     )
-    scores: tuple[Path, ...] = option(
-        "Your own scores, {video: [one per pick]}. Can be repeated.", (), metavar="FILE.json"
-    )
+    scores: tuple[Path, ...] = option("Your own scores, {video: [one per pick]}.", (), metavar="FILE.json")
     summaries: tuple[Path, ...] = option(
-        "Finished summaries. A folder of the JSON files of `vidsum summarize`, or one file. Their "
-        "segments are compared as they are. Can be repeated.",
+        "Finished summaries.",
         (),
         metavar="PATH",
+        more="A folder of the JSON files of `vidsum summarize`, or one file. Their segments are "
+        "compared as they are.",
     )
     runs: tuple[Path, ...] = option(
-        "Folder of `vidsum train`. Its models score their own test videos. Can be repeated.",
+        "Folder of `vidsum train`.",
         (),
         flags=("--run",),
         metavar="FOLDER",
+        more="Its models score their own test videos.",
     )
-    protocol: Literal["auto", "paper"] = option(_LABELS, "auto", flag_on=())
+    protocol: Literal["auto", "paper"] = option(
+        "auto: models of --run see no labels.", "auto", flag_on=(), more=_LABELS
+    )
     segmentation: tuple[Segmentation, ...] = option(
-        "Shots of the summaries. Can be repeated.",
+        "Shots of the summaries.",
         (),
         default_text="change-points; without --data all others",
         flag_on=(),
@@ -89,9 +95,10 @@ class SummaryRequest:
         writes=True,
     )
     plot_of: Literal["scores", "segments"] = option(
-        "Content of --plot-file. scores over time, or segments of each row under the annotators'.",
+        "Content of --plot-file.",
         "scores",
         panel="Output",
+        more="scores over time, or segments of each row under the annotators'.",
     )
 
     def __post_init__(self) -> None:
@@ -165,21 +172,21 @@ class MomentsRequest:
     data: Annotated[
         Path,
         Option(
-            "Annotations of the videos. ActivityNet Captions, Charades-STA, TACoS or QVHighlights.",
+            "Annotations of the videos.",
             metavar="FILE",
+            more="ActivityNet Captions, Charades-STA, TACoS or QVHighlights.",
         ),
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.evaluation.submissions.read_predictions`
-    runs: tuple[Path, ...] = option(
-        f"{_CHECKPOINTS}. Can be repeated.", (), flags=("--run",), metavar="FOLDER|FILE"
-    )
+    runs: tuple[Path, ...] = option(f"{_CHECKPOINTS}.", (), flags=("--run",), metavar="FOLDER|FILE")
     features: Features = ()
     query_features: Path | None = option(
-        "Folder with a file per query. For models of --run trained on such files.",
+        "Folder with a file per query.",
         None,
         default_text="embedded by the run's text encoder",
         metavar="FOLDER",
         flag_on=(),
+        more="For models of --run trained on such files.",
     )
     max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1, flag_on=())
     comparison: Comparison = option(
@@ -265,18 +272,19 @@ class CaptionsRequest:
     data: Annotated[
         Path,
         Option(
-            "Sentences of people. COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions "
-            "(.json) or MAD (.csv).",
+            "Sentences of people.",
             metavar="FILE",
+            more="COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions (.json) or MAD (.csv).",
         ),
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described_items.read_captions`
     metric: tuple[str, ...] = option(
-        "Measure. cider-d, bleu or rouge-l. Can be repeated.",
+        "Measure.",
         CAPTION_METRICS,
         default_text="all",
         metavar="NAME",
         names=CAPTION_METRICS,
+        more="cider-d, bleu or rouge-l.",
     )
 
     def __post_init__(self) -> None:

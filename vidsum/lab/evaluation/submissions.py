@@ -130,9 +130,9 @@ def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, F
                 raise of_row.fault(f"has {len(row)} scores, but the video has {n_samples} features")
             rows[by_name[name]] = np.array(row, np.float32)
         elif "/" not in name or name.partition("/")[0] in datasets:
-            raise InputError(f"{path}: {safe_name(name)} is not in the data", hint=hint)
+            raise InputError(f"{safe_name(name)} is not in the data", hint=hint, subject=path)
     if not rows:
-        raise InputError(f"{path}: has no scores for any video in the data", hint=hint)
+        raise InputError("has no scores for any video in the data", hint=hint, subject=path)
     return {name: rows[name] for name in videos if name in rows}
 
 
@@ -143,7 +143,7 @@ def _normalise(text: str) -> str:
 def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> None:
     if missing:
         example = f"{quote(missing[0].text)} of {safe_name(missing[0].video)}"
-        raise InputError(f"{path}: lacks {len(missing)} of {len(queries)} queries, such as {example}")
+        raise InputError(f"lacks {len(missing)} of {len(queries)} queries, such as {example}", subject=path)
 
 
 def _answers(path: Path) -> Iterator[tuple[DataEntry, QueryPrediction]]:

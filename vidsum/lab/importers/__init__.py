@@ -28,11 +28,11 @@ def add_official(file: Path, name: str) -> Path:
         else:
             trained = moment_detr_checkpoint(tensors, options)
     except WeightsError as error:
-        raise WeightsError(f"{file}: {error.message}", hint=error.hint or hint) from error
+        raise WeightsError(error.parts, error.hint_text or hint, subject=file) from error
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
-        fault = f"{file}: its tensors or options do not have the form of {name}"
-        raise WeightsError(fault, hint=hint) from error
+        fault = f"its tensors or options do not have the form of {name}"
+        raise WeightsError(fault, hint=hint, subject=file) from error
     path = official_path(name)
     make_folder(path.parent)
     save_trained(path, trained)

@@ -21,18 +21,18 @@ def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
     """
     try:
         if not file.stat().st_size:
-            raise WeightsError(f"{file}: is empty")
+            raise WeightsError("is empty", subject=file)
         stored = TorchFile(file, str(file))
         content = stored.content
         # trainers put the tensors under this key, beside the optimizer and the epoch
         tensors = stored.arrays(content.get("model", content) if isinstance(content, dict) else content)
         options = content.get("opt", {})
         if not isinstance(options, dict):
-            raise WeightsError(f"{file}: its options (opt) are not a mapping")
+            raise WeightsError("its options (opt) are not a mapping", subject=file)
     except OSError as error:
-        raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
+        raise WeightsError(f"cannot be read ({error.strerror})", subject=file) from error
     except WeightsError as error:
-        raise WeightsError(error.text, hint=hint) from error
+        raise WeightsError(error.text, hint, subject=error.subject) from error
     import torch  # which takes 0.6 GB: not for a file that is something else
 
     # trained on several GPUs, every name has a prefix

@@ -80,21 +80,22 @@ def annotated_highlights(
     reads = {"text": split.encoder}
     if folder:
         if not all(query.qid for query in split.queries):
-            fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
-            raise UsageError(fault, hint=("without ", Mention("text_features"), " they are embedded"))
+            fault = "its queries have no numbers, by which words are found"
+            other = ("without ", Mention("text_features"), " they are embedded")
+            raise UsageError(fault, other, subject=source.data[0])
         all_words = read_words(folder, [query.qid for query in split.queries])
         size, expected = all_words[0].shape[1], DIMS[split.encoder]
         if size != expected:
             others = f"those of {split.encoder}, which have {expected}"
-            fault = f"{folder}: words of {size} numbers are not {others}"
+            fault = f"words of {size} numbers are not {others}"
             if is_encoder_given:
                 hint = fill(
                     "leave out {} and {}: no text encoder is recorded for others",
                     Mention("text"),
                     Mention("space"),
                 )
-                raise UsageError(fault, hint)
-            warning = f"{fault}: the model will read queries from such a folder alone"
+                raise UsageError(fault, hint, subject=folder)
+            warning = f"{folder}: {fault}: the model will read queries from such a folder alone"
             reads, split = {}, split._replace(warnings=(*split.warnings, warning))
     else:
         encode = load_text_encoder(split.encoder).encode_words
@@ -134,7 +135,7 @@ def _split(source: DataSettings, seed: int, progress: Progress | None) -> _Split
         held_out = read_moments(source.held_out)
         warnings += describe_repairs(held_out)
         if twice := next((name for name in held_out if name in videos), None):
-            raise UsageError(f"{source.held_out}: {twice} is among the training videos too")
+            raise UsageError(f"{twice} is among the training videos too", subject=source.held_out)
     else:
         held_out = held_out_of(videos, source.held_out, seed)
     train = [video for name, video in videos.items() if name not in held_out and video.queries]

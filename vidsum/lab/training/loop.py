@@ -211,8 +211,9 @@ def _finite(value: float, what: str, where: str, folder: Path) -> float:
     if not math.isfinite(value):
         hint = f"{folder} keeps the epochs before"
         raise VidsumError(
-            f"{where}: {what} is {value}; {hint}",
+            f"{what} is {value}; {hint}",
             hint=fill("a smaller {}, or {}", Mention("lr"), Mention("precision", "fp32")),
+            subject=where,
         )
     return value
 

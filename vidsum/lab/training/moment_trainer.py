@@ -93,6 +93,6 @@ def _start(model: nn.Module, name: str, start: str) -> None:
     trained = read_trained(checkpoint_file(start))
     shapes = {key: tensor.shape for key, tensor in model.state_dict().items()}
     if trained.model != name or shapes != {key: tensor.shape for key, tensor in trained.tensors.items()}:
-        fault = f"{start}: a checkpoint of {trained.model} whose sizes or input are not those of this {name}"
-        raise UsageError(fault, hint="the options, data and space of its training")
+        fault = f"a checkpoint of {trained.model} whose sizes or input are not those of this {name}"
+        raise UsageError(fault, hint="the options, data and space of its training", subject=start)
     model.load_state_dict(dict(trained.tensors))

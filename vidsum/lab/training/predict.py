@@ -55,8 +55,8 @@ def predict_run(
     every = read_run(out)["splits"]
     splits = [split for split in every if (out / split["folder"] / BEST).is_file()]
     if not splits:
-        fault = f"{out}: none of its {len(every)} splits is trained yet"
-        raise InputError(fault, hint="the `vidsum train` command of this run goes on with it")
+        fault = f"none of its {len(every)} splits is trained yet"
+        raise InputError(fault, hint="the `vidsum train` command of this run goes on with it", subject=out)
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
     notes = [f"{len(splits)} of {len(every)} splits"] if len(splits) < len(every) else []
@@ -67,7 +67,7 @@ def predict_run(
     for split, folder, name in reported(tests, "videos decoded", progress):
         if name not in videos:
             raise UsageError(
-                f"{out}: tests on {name}, which is not in the data", hint=Mention("data", "FILE")
+                f"tests on {name}, which is not in the data", hint=Mention("data", "FILE"), subject=out
             )
         if folder not in summarizers:
             path = out / folder / BEST

@@ -139,14 +139,17 @@ def read_run(out: Path) -> dict[str, Any]:
     path = out / NAME
     if not path.is_file():
         raise InputError(
-            f"{out}: holds no training run ({NAME})", hint=("give the ", Mention("out"), " of `vidsum train`")
+            f"holds no training run ({NAME})",
+            hint=("give the ", Mention("out"), " of `vidsum train`"),
+            subject=out,
         )
     try:
         document = read_json(path)
     except InputError as error:
-        raise InputError(error.text, hint=("start over with ", Mention("overwrite", True))) from error
+        hint = ("start over with ", Mention("overwrite", True))
+        raise InputError(error.text, hint, subject=error.subject) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
+        raise InputError(f"does not describe a training run ({SCHEMA})", subject=path)
     return document
 
 

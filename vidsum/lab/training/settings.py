@@ -21,7 +21,12 @@ class LoopSettings(Checked):
     PANEL = "Training"
 
     epochs: int = option("Maximum number of epochs.", 300, min=1)
-    seed: int = option("Random seed. Of initial weights, order of the examples and dropout.", 0, min=0)
+    seed: int = option(
+        "Random seed.",
+        0,
+        min=0,
+        more="Of initial weights, order of the examples and dropout.",
+    )
     patience: int | None = option(
         "Stop after this many epochs without improvement.", None, min=1, default_text="none"
     )
@@ -79,9 +84,7 @@ class DETRLossSettings(Checked):
 LearningRate = Annotated[float, Option("Learning rate of AdamW.", above=0)]
 WeightDecay = Annotated[float, Option("Weight decay of AdamW.", min=0)]
 BatchSize = Annotated[int, Option("Videos per step; `train detr` has one query per video.", min=1)]
-DecayAt = Annotated[
-    tuple[int, ...], Option("Divide the learning rate by 10 after this epoch. Can be repeated.", min=1)
-]
+DecayAt = Annotated[tuple[int, ...], Option("Divide the learning rate by 10 after this epoch.", min=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,8 +201,9 @@ class DETRSettings(MomentSettings):
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
     max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
     optimizer: Literal["adamw", "adam"] = option(
-        "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
+        "Optimizer.",
         "adamw",
+        more="adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
     )
 
     @classmethod
@@ -214,31 +218,40 @@ class DETRSettings(MomentSettings):
 @dataclass(frozen=True, kw_only=True)
 class MRNetChoice:
     head: Literal["paper", "light"] = option(
-        "Head of the model. paper: the paper's map of proposals; light: one for a CPU.",
+        "Head of the model.",
         "paper",
         panel="Model",
+        more="paper: the paper's map of proposals; light: one for a CPU.",
     )
     preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions"] | None = option(
-        "Preset of settings. Published ones; captions is ours.",
+        "Preset of settings.",
         None,
         panel="Training",
         default_text="activitynet; with --recipe captions: captions",
+        more="Published ones; captions is ours.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DETRChoice:
     model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
-        "Model to train. mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
+        "Model to train.",
+        "qd-detr",
+        panel="Model",
+        more="mrnet-detr is MRNet's encoder with the decoder of QD-DETR.",
     )
     size: Literal["paper", "light"] = option(
-        "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
+        "paper: d 256, d_ff 1024.",
+        "paper",
+        panel="Model",
+        more="light: 128, 256, for a CPU.",
     )
     preset: Literal["qvhighlights", "captions"] | None = option(
-        "Preset of settings. The published one; captions is ours.",
+        "Preset of settings.",
         None,
         panel="Training",
         default_text="qvhighlights; with --recipe captions: captions",
+        more="The published one; captions is ours.",
     )
 
 
@@ -251,27 +264,31 @@ class DataSettings(Checked):
     data: Annotated[
         tuple[str, ...],
         Option(
-            "Annotations. ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); "
-            "can be repeated with --recipe captions.",
+            "Annotations.",
             metavar="FILE",
+            more="ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines). "
+            "Several with --recipe captions.",
         ),
     ]
     recipe: Literal["features", "captions"] = option(
-        "Source of the features. features: those of the annotated videos; captions: simulated from "
-        "the sentences, so that no video is needed.",
+        "Source of the features.",
         "features",
+        more="features: those of the annotated videos; captions: simulated from the sentences, so "
+        "that no video is needed.",
     )
     features: tuple[Path, ...] = option(
-        "Features of the videos. HDF5 file, folder with one file per video, or captions of clips "
-        "(.jsonl, .jsonl.gz). Can be repeated; features are concatenated. With --recipe captions: "
-        "captions of clips, which then show what their videos do.",
+        "Features of the videos.",
         (),
         metavar="PATH",
+        more="HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). "
+        "Several are concatenated. With --recipe captions: captions of clips, which then show what their "
+        "videos do.",
     )
     space: Literal["features", "clip", "vse"] = option(
-        "Space of the features. clip or vse: `vidsum ground` can use the model; features: any "
-        "others. With captions: the space to simulate, vse by default.",
+        "Space of the features.",
         "features",
+        more="clip or vse: `vidsum ground` can use the model; features: any others. With captions: "
+        "the space to simulate, vse by default.",
     )
     text: Literal["minilm", "clip", "glove"] | None = option(
         "Text encoder of the queries.", None, default_text="minilm"
@@ -280,26 +297,27 @@ class DataSettings(Checked):
         "With captions: simulated videos per epoch.", None, min=1, default_text="1200"
     )
     validation: str | None = option(
-        "Validation data. Annotations of other videos, or a fraction of the training videos; 0: "
-        "take the last epoch.",
+        "Validation data.",
         None,
         default_text="0.1",
         metavar="FILE|FRACTION",
+        more="Annotations of other videos, or a fraction of the training videos; 0: take the last epoch.",
     )
     text_features: Path | None = option(
-        "Folder with the words of the queries. qidNUMBER.npz, as published for QVHighlights; --text"
-        " names their encoder.",
+        "Folder with the words of the queries.",
         None,
         default_text="the words are embedded",
         metavar="FOLDER",
+        more="qidNUMBER.npz, as published for QVHighlights; --text names their encoder.",
     )
     """For DETR models only."""
     query_features: Path | None = option(
-        "Folder with vectors of the queries. One vector per query, or its tokens or frames, which "
-        "are averaged: the audios or qidNUMBER of --data as .pt, .npy or .npz.",
+        "Folder with vectors of the queries.",
         None,
         default_text="the sentences are embedded",
         metavar="FOLDER",
+        more="One vector per query, or its tokens or frames, which are averaged: the audios or "
+        "qidNUMBER of --data as .pt, .npy or .npz.",
     )
     """For MRNet only."""
 

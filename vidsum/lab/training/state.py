@@ -101,9 +101,11 @@ def load_state(
         require_same(header.get("run", {}), facts, folder)
         history = _history(header, folder / LAST)
         if not (folder / BEST).is_file():
-            raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
+            raise InputError(
+                f"is missing, though the run has got to epoch {len(history)}", subject=folder / BEST
+            )
     except InputError as error:
-        raise InputError(error.text, hint=_ANEW) from error
+        raise InputError(error.text, hint=_ANEW, subject=error.subject) from error
     model.load_state_dict(_with_prefix("model.", tensors))
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in _with_prefix("optimizer.", tensors).items():
@@ -129,7 +131,7 @@ def require_ours(folder: Path) -> None:
     try:
         _files(folder, ()).require_ours(folder / name for name in (LAST, LOG, BEST))
     except OutputError as error:
-        raise OutputError(error.reason, _ANEW, error.path) from error
+        raise OutputError(error.text, _ANEW, subject=error.subject) from error
 
 
 def epoch_file(epoch: int) -> str:
@@ -144,7 +146,9 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
     if changed:
         named = [f"{key} was {_shorten(old.get(key))}, is {_shorten(new.get(key))}" for key in changed[:3]]
         more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
-        raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
+        raise OutputError(
+            f"holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW, subject=place
+        )
 
 
 def is_finished(folder: Path) -> bool:
@@ -159,9 +163,9 @@ def _history(header: Mapping[str, Any], source: Path) -> tuple[Epoch, ...]:
     try:
         history = tuple(Epoch(**epoch) for epoch in header["history"])
     except (KeyError, TypeError) as error:
-        raise InputError(f"{source}: has no history of a training run") from error
+        raise InputError("has no history of a training run", subject=source) from error
     if not history or [epoch.epoch for epoch in history] != list(range(1, len(history) + 1)):
-        raise InputError(f"{source}: does not hold all epochs from 1 on")
+        raise InputError("does not hold all epochs from 1 on", subject=source)
     return history
 
 

@@ -20,33 +20,32 @@ class SplitOptions:
     PANEL = "Data and output"
 
     data: tuple[Path, ...] = option(
-        "h5 file of annotated videos, or a folder. Can be repeated; the first is the test set.",
-        (),
-        metavar="PATH",
+        "h5 file of annotated videos, or a folder.", (), metavar="PATH", more="The first is the test set."
     )
     captions: tuple[Path, ...] = option(
-        "Captions of the frames, in place of --data. Can be repeated.", (), metavar="FILE.json"
+        "Captions of the frames, in place of --data.", (), metavar="FILE.json"
     )
     annotations: tuple[Path, ...] = option(
-        "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): one for each "
-        "--captions, or for each --data that has no gtscore, such as files of `vidsum extract`.",
+        "Scores of annotators.",
         (),
         metavar="FILE",
+        more="ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each "
+        "--data that has no gtscore, such as files of `vidsum extract`.",
     )
     space: CaptionSpace = option(
-        "Features made from --captions. text: their embeddings; vse: what the map to sentences "
-        "might show of such frames, with its noise. Either model reads real video by that map.",
+        "Features made from --captions.",
         "text",
         flags=("--captions-as",),
+        more="text: their embeddings; vse: what the map to sentences might show of such frames, with "
+        "its noise. Either model reads real video by that map.",
     )
     splits: str = option(
-        "canonical, augmented, transfer, or a file. A file has published splits (.json, .yml).",
+        "canonical, augmented, transfer, or a file.",
         "canonical",
         metavar="SETTING|FILE",
+        more="A file has published splits (.json, .yml).",
     )
-    split: tuple[int, ...] = option(
-        "Train this split only, counted from 0. Can be repeated.", (), min=0, default_text="all"
-    )
+    split: tuple[int, ...] = option("Train this split only, counted from 0.", (), min=0, default_text="all")
 
     def __post_init__(self) -> None:
         if bool(self.data) == bool(self.captions):
@@ -94,9 +93,10 @@ class FullTransNetSettings(Checked):
         max=1,
     )
     order: Literal["time", "any"] = option(
-        "Order of the key frames that the decoder learns. time: the paper's; any: each frame that is not "
-        "chosen yet is right, the more so the higher people's score.",
+        "Order of the key frames that the decoder learns.",
         "time",
+        more="time: the paper's; any: each frame that is not chosen yet is right, the more so the "
+        "higher people's score.",
     )
     ridge: float = option(
         "Weight of ridge regression's scores, beside people's, in the target of --order any.",

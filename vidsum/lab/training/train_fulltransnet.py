@@ -147,7 +147,7 @@ def _examples(
     fault = "none of its shots makes a summary of 15 %"
     warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
     if not taught:
-        raise UsageError(f"{split.name}: no training video has a shot that makes a summary of 15 %")
+        raise UsageError("no training video has a shot that makes a summary of 15 %", subject=split.name)
 
     def make(name: str, epoch: int) -> Example:
         if not run.draw:
