@@ -8,6 +8,7 @@ a test that is skipped for any other reason than those of `allowed_skips.txt` fa
 import gc
 import os
 import re
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        _store_compiled_modules()
     if os.environ.get("VIDSUM_REGENERATE") and config.getoption("numprocesses", None):
         raise pytest.UsageError("VIDSUM_REGENERATE=1 writes whole files from one process: leave out -n")
+
+
+def _store_compiled_modules() -> None:
+    """Overrule PYTHONDONTWRITEBYTECODE: many tests start processes, and each would compile the package."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(wrapper=True)
