@@ -49,8 +49,8 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", embed_video)
     for module in ("archive.space_versions", "evidence.match_probability", "grounding.vse_map"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
-    monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
-    for module in ("archive", "index", "migration"):
+    monkeypatch.setattr("vidsum.archive.search_queries.embed_queries", embed_queries)
+    for module in ("search_queries", "index", "migration"):
         monkeypatch.setattr(f"vidsum.archive.{module}.embed_background", lambda _: GREYS)
     monkeypatch.setattr("vidsum.archive.space_versions.name_embeddings", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
