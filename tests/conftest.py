@@ -22,7 +22,9 @@ from hypothesis import settings
 from vidsum.errors import PackageError
 from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
 
-settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
+# on a busy machine any test may take long
+settings.register_profile("vidsum", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=200)  # of .ci/run
 settings.load_profile("vidsum")
 
 _SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))

@@ -4,7 +4,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import deep
@@ -90,7 +90,6 @@ def test_weighted_rows_count_as_repeated_ones(seed: int) -> None:
     penalty=st.sampled_from([0.05, 0.5, 2.0]),
     shortest=st.integers(1, 2),
 )
-@settings(max_examples=150, deadline=None)
 def test_of_equal_choices_the_fewest_and_earliest_shots_win(
     values: list[int], penalty: float, shortest: int
 ) -> None:

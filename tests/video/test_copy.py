@@ -60,7 +60,7 @@ def test_copy_has_exactly_the_frames_of_its_segments(kind: str, made: Made, clip
 
 
 @given(edges=st.lists(st.integers(0, 3999), min_size=2, max_size=8, unique=True).map(sorted))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_copied_segments_grow_to_key_frames(edges: list[int], b_frames: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     written = copy_segments(probe(b_frames.path), segments, clip)

@@ -84,7 +84,7 @@ def test_clip_has_sound_where_its_source_has(
 
 
 @given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_clip_of_any_segments_has_their_frames(edges: list[int], plain: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     expected = numbers_within(plain, segments)
