@@ -71,7 +71,7 @@ def test_jobs_match_one_process(run: Run, film: Path) -> None:
 
 def test_jobs_end_at_the_first_failure_with_fail_fast(run: Run, film: Path) -> None:
     films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
-    ran = run("info", *films, "--json", "--jobs", "2", "--fail-fast", code=1)
+    ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast", code=1)
     assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
 
 
