@@ -1,7 +1,8 @@
 """`vidsum search`: find the moments of an archive that match a text or a picture."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
+from vidsum.archive.settings import SearchedArchives, SearchOptions, describe_missing
 from vidsum.batch.reply import Reply, Rows
 from vidsum.batch.targets import attempt
 from vidsum.commands.batch import Printing
@@ -61,13 +62,13 @@ class SearchOutputs:
 
 @command(app)
 def search(
-    where: ArchiveFile,
+    where: SearchedArchives,
     filters: SearchOptions,
     extra: SearchOutputs,
     common: Printing,
     text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for.")],
 ) -> Reply:
-    """Find moments in all videos of an archive that match a text query.
+    """Find moments in all videos of an archive, or of several, that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
 
@@ -81,37 +82,40 @@ def search(
     """
     from vidsum.archive.answers import to_csv
     from vidsum.archive.archive import Archive
+    from vidsum.archive.several import find_in_all
 
     written = Written()
     target = _target(extra, common.reads, written)
-    messages, problems = list[str](), list[Problem]()
-    with Archive(where.archive, create=False) as archive:
-        matches = archive.find(text, filters)
+    messages, problems, lines = list[str](), list[Problem](), list[str]()
+    with ExitStack() as stack:
+        named = dict.fromkeys(where.archive) or [None]
+        archives = [stack.enter_context(Archive(name, create=False)) for name in named]
+        matches = find_in_all(archives, text, filters)
         rows = _rows(matches, extra.clips_dir)
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
-        space = archive.space
-        facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
+        names = [archive.name for archive in archives]
+        facts = {"schema": SCHEMA, "archive": names if len(names) > 1 else names[0], "query": text, **terms}
         document = {**facts, "moments": rows}
-        missing = describe_missing(archive, filters)
-        messages += (*archive.notes, *archive.query_warnings(text, filters, matches))
-        if outdated := archive.n_outdated():
-            fault = f"{outdated} files are not in the archive's space, {space}"
-            messages.append(f"{fault}: run vidsum index on them")
-        texts = _texts(archive, matches, text, filters, extra, messages, problems)
+        for archive in archives:
+            about = f"{archive.name}: " if len(archives) > 1 else ""
+            held = [match for match in matches if match.archive == archive.name]
+            messages += _list_warnings(archive, text, filters, held, about)
+            lines += [f"{about}{missing}"] if (missing := describe_missing(archive, filters)) else []
+        spaces = [archive.space for archive in archives]
+        texts = _texts(archives, matches, text, filters, extra, messages, problems)
         videos = {path for match in matches for path in (match.video, *match.also)}
         for video in videos:
             require_not_written(video, written)
         reads = {**reads_of(videos), **common.reads}
         if extra.clips_dir:
-            _save_clips(archive, matches, rows, extra, reads, messages, problems)
+            _save_clips(archives, matches, rows, extra, reads, messages, problems)
     if target:  # rows of failed clips have changed
         is_json = target.suffix == ".json"
         texts[target] = json.dumps(document, indent=1) + "\n" if is_json else to_csv(rows)
-    lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra.clips_dir)
     if text and (not matches or matches[0].evidence == "picture"):
         present = matches[0].present if matches else 0.0
-        lines += suggest_space(space, [present], common)
+        lines += suggest_space("vse" if "vse" in spaces else spaces[0], [present], common)
     lines += [
         save_text(content, path, overwrite=extra.overwrite, reads=reads) for path, content in texts.items()
     ]
@@ -128,8 +132,19 @@ def search(
     )
 
 
+def _list_warnings(
+    archive: "Archive", text: str | None, filters: SearchOptions, matches: Sequence["Match"], about: str
+) -> Iterator[str]:
+    """Yield the warnings about an archive, and about a query in its space."""
+    yield from archive.notes
+    yield from archive.query_warnings(text, filters, matches)
+    if outdated := archive.n_outdated():
+        fault = f"{about}{outdated} files are not in the archive's space, {archive.space}"
+        yield f"{fault}: run vidsum index on them"
+
+
 def _texts(
-    archive: "Archive",
+    archives: Sequence["Archive"],
     matches: Sequence["Match"],
     text: str | None,
     filters: SearchOptions,
@@ -151,7 +166,7 @@ def _texts(
             texts[extra.timeline] = timeline[0]
             messages += timeline[1]
     if extra.page:
-        texts[extra.page] = render_page(archive, _title(text, filters), matches, extra.page)
+        texts[extra.page] = render_page(archives, _title(text, filters), matches, extra.page)
     return texts
 
 
@@ -208,7 +223,7 @@ def _rows(matches: Sequence["Match"], clips: Path | None) -> list[dict[str, Any]
 
 
 def _save_clips(
-    archive: "Archive",
+    archives: Sequence["Archive"],
     matches: Sequence["Match"],
     rows: Sequence[dict[str, Any]],
     extra: SearchOutputs,
@@ -218,9 +233,11 @@ def _save_clips(
 ) -> None:
     """Write a clip of each moment; the row of one that fails loses it."""
 
+    by_name = {archive.name: archive for archive in archives}
+
     def save(match: "Match", path: Path) -> tuple[str, ...]:
         make_folder(path.parent)
-        return archive.write_clip(match, path, overwrite=extra.overwrite, reads=reads)
+        return by_name[match.archive].write_clip(match, path, overwrite=extra.overwrite, reads=reads)
 
     for match, row in zip(matches, rows, strict=True):
         warnings = attempt(partial(save, match, Path(row["clip"])))

@@ -16,6 +16,7 @@ from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive as Archive
+    from vidsum.archive.several import search_archives as search_archives
     from vidsum.device import unload as unload
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
@@ -72,6 +73,7 @@ turn_off_telemetry()
 _NAMES = {
     "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
+    "archive.several": "search_archives",
     "errors": "VidsumError",
     "features.extractor": "CustomExtractor register_extractor",
     "device": "unload",

@@ -171,7 +171,7 @@ def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyP
     for facts in (made.provenance["descriptions"], by_vlm):
         provenance = {**made.provenance, "descriptions": facts}
         described = replace(made, descriptions=seen, writer=facts["writer"], video_duration_s=60.0)
-        replace(described, provenance=provenance).save("mute_descriptions.json")
+        vidsum.write_json(replace(described, provenance=provenance), "mute_descriptions.json")
         ran = run("chapters", "mute.mp4", "--chapters", "4")
         titled = [title for _, title in titles("mute_chapters.json")]
         is_by_vlm = facts is by_vlm

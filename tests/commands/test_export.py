@@ -66,7 +66,7 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     plain = run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     assert "shot 1" in plain
     transcript, descriptions = texts(film)
-    descriptions.save("film_descriptions.json")
+    vidsum.write_json(descriptions, "film_descriptions.json")
     assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     vidsum.write_json(transcript, "film_transcript.json")
     assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out

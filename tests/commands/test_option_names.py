@@ -14,6 +14,7 @@ from vidsum.options import Leaf, choices_of, item_of, required
 OPTIONS = [(words, leaf) for words, command in commands() for leaf in settings_of(command)]
 SAME_SUBJECT = {
     "annotations": "scores of annotators",
+    "archive": "files or databases of videos",
     "captions": "captions of frames",
     "captions_as": "features made from captions",
     "clips": "an MP4 of each result",

@@ -37,7 +37,7 @@ from vidsum.results.reading import make_passages
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
-_CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
+_CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text", "archive")
 _MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to those of its moments
 _N_LATEST = 24  # videos on the page before a search
 _MAX_SAVED = 200  # maximum number of moments to save at once
@@ -219,17 +219,25 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     }
 
 
-def render_page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
+def render_page(archives: Sequence[Archive], title: str, matches: Sequence[Match], target: Path) -> str:
     """Return the moments of a search as a page that needs no server; links are relative to its folder."""
-    moments, videos, thumbs = _describe_moments(archive, matches), dict[int, Any](), dict[int, str]()
-    for number in {moment["id"] for moment in moments}:
-        about = videos[number] = video(archive, number)
-        is_there = is_file(about["video"])
-        about["source"] = url_of(relative_path(about["video"], target)) if is_there else None
-        shots = [shot["id"] for shot in about["shots"]]
-        shots = shots[:: -(-len(shots) // _MAX_PAGE_SHOTS)]
-        shots += [moment["shot"] for moment in moments if moment["id"] == number]
-        thumbs |= {shot: data_url(read_picture(archive, shot)) for shot in shots}
+    moments, videos, thumbs = list[dict[str, Any]](), dict[int, Any](), dict[int, str]()
+    for place, archive in enumerate(archives):
+
+        def page_id(number: int, place: int = place) -> int:
+            """Return an id on the page, which two archives do not share, of a video or shot."""
+            return number * len(archives) + place
+
+        held = [moment for moment in _describe_moments(archive, matches) if moment["archive"] == archive.name]
+        for number in {moment["id"] for moment in held}:
+            about, pictures = _describe_for_page(archive, number, held, target)
+            thumbs |= {page_id(shot): picture for shot, picture in pictures.items()}
+            shots = [shot | {"id": page_id(shot["id"])} for shot in about["shots"]]
+            videos[page_id(number)] = about | {"id": page_id(number), "shots": shots}
+        moments += [
+            moment | {"id": page_id(moment["id"]), "shot": page_id(moment["shot"])} for moment in held
+        ]
+    moments.sort(key=lambda moment: int(moment["rank"]))
     facts = {"version": __version__, "unlikely": UNLIKELY, "sure": YES_FROM, "title": title, "warnings": []}
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs})
     stored = stored.replace("<", "\\u003c")
@@ -246,6 +254,18 @@ def render_page(archive: Archive, title: str, matches: Sequence[Match], target: 
     end = f'<script type="application/json" id="stored">{stored}</script>\n<script>{script}</script>\n</body>'
     html = re.sub('<link rel="stylesheet".*defer></script>', lambda _: head, html, flags=re.DOTALL)
     return as_utf8(html.replace("<title>vidsum", f"<title>{escape(title)}").replace("</body>", end))
+
+
+def _describe_for_page(
+    archive: Archive, number: int, moments: Sequence[Mapping[str, Any]], target: Path
+) -> tuple[dict[str, Any], dict[int, str]]:
+    """Return a video with its file by a link from the page, and pictures of some shots as data URLs."""
+    about = video(archive, number)
+    about["source"] = url_of(relative_path(about["video"], target)) if is_file(about["video"]) else None
+    shots = [shot["id"] for shot in about["shots"]]
+    shots = shots[:: -(-len(shots) // _MAX_PAGE_SHOTS)]
+    shots += [moment["shot"] for moment in moments if moment["id"] == number]
+    return about, {shot: data_url(read_picture(archive, shot)) for shot in shots}
 
 
 def _to_dicts(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:

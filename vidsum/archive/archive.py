@@ -245,9 +245,16 @@ class Archive:
                 hits = [*likely, *search.run(spaces, videos)]
             matches = [match for hit in hits for match in to_matches(hit, files, search)]
             best = select_best(matches, options)
-        if find_unread(options.list_texts(text), self._space_of(options), options.language):
-            best = [replace(match, present=None) for match in best]
-        return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
+        is_unread = bool(find_unread(options.list_texts(text), self._space_of(options), options.language))
+        return [
+            replace(
+                match,
+                present=None if is_unread else match.present,
+                start_offset_s=self.start_offset_s(match.video),
+                archive=self.name,
+            )
+            for match in best
+        ]
 
     def start_offset_s(self, video: PathLike) -> float:
         """Return the time from the start of a file to its first picture."""

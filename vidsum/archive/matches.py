@@ -27,6 +27,7 @@ class Match:
     also: tuple[str, ...] = ()  # other videos with a near-identical moment
     start_offset_s: float = 0.0
     """Seconds to add to its times, which count from the first picture, for those of players."""
+    archive: str = ""  # the name of the archive that has it
 
 
 def filter_files(files: Sequence[StoredFile], options: SearchOptions) -> dict[int, list[str]]:

@@ -25,6 +25,20 @@ class ArchiveFile:
     )
 
 
+@dataclass(frozen=True)
+class SearchedArchives:
+    """The archives of a search."""
+
+    PANEL = "Search"
+
+    archive: tuple[str, ...] = option(
+        "Archive file. Or a database on a server (requires vidsum[postgres]). Can be repeated.",
+        (),
+        metavar="FILE|postgresql://...",
+        default_text="archive.vidsum in your data folder",
+    )
+
+
 def is_server(archive: object) -> bool:
     """Return whether an archive is named by the address of a server."""
     return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))

@@ -151,7 +151,8 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
     if owner := reserve(common.table, "--table", files_of_run(inputs, common), written):
         fault = (f"{common.table}: would be written for {owner} and for ", Mention("table"))
         raise UsageError(fault, hint=Mention("table", "FILE"))
-    require_suffix(common.table, (".csv",), "table")
+    if common.table.is_file() or not common.table.exists():  # not of pipes and devices
+        require_suffix(common.table, (".csv",), "table")
     _require_writable(common.table, common)
 
 
