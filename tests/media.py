@@ -36,6 +36,7 @@ TICKS = 90_000
 NTSC = Fraction(30_000, 1001)
 NTSC_FILM = Fraction(24_000, 1001)
 SAMPLE_RATE = 48_000
+FAST_AAC = {"aac_coder": "fast"}
 
 _SCALER = VideoReformatter()
 """Kept, as setting one up takes milliseconds: `VideoFrame.reformat` does so for each frame."""
@@ -240,7 +241,8 @@ def _add_sound(
     container: av.container.OutputContainer, path: Path, rate: int = SAMPLE_RATE
 ) -> av.AudioStream:
     codec = {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
-    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono"))
+    options = FAST_AAC if codec == "aac" else {}
+    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono", options=options))
 
 
 def _encode(
@@ -317,7 +319,7 @@ def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
                 stream: Any = _add_video(container, kind[0], Fraction(10), *track.size, kind[1])
             else:
                 layout = {1: "mono", 2: "stereo", 6: "5.1"}[track.size]
-                stream = container.add_stream("aac", rate=SAMPLE_RATE, layout=layout)
+                stream = container.add_stream("aac", rate=SAMPLE_RATE, layout=layout, options=FAST_AAC)
             stream.disposition = track.flags
             stream.metadata.update({"language": track.language} if track.language else {})
             made.append(stream)

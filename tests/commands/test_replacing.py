@@ -202,7 +202,9 @@ def test_files_of_other_results_after_kill(
 
 
 @pytest.mark.usefixtures("low_level")
-@pytest.mark.parametrize(("link", "jobs"), [("symlink_to", "1"), ("hardlink_to", "1"), deep("symlink_to", "2")])
+@pytest.mark.parametrize(
+    ("link", "jobs"), [("symlink_to", "1"), ("hardlink_to", "1"), deep("symlink_to", "2")]
+)
 def test_clip_linked_to_input(run: Run, film: Path, link: str, jobs: str) -> None:
     (other,), before = copies(film, film.with_name("other.mp4")), film.read_bytes()
     ask = ("highlights", film, other, "-k", "1", "--clips", "--jobs", jobs)
