@@ -120,6 +120,7 @@ def pytest_collection_finish() -> None:
     """Let collections of garbage pass over all that was imported, which takes them half a second each."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # they are too frequent for a process that allocates so much
 
 
 def _reads_shared(item: pytest.Item) -> bool:

@@ -27,7 +27,7 @@ HOME = os.environ.get("VIDSUM_HOME")
 HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py", "scipy", "pandas")
 
 
-def test_command_variable(run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_variable(run: Run, film: Path, known_film: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_TRAIN_MRNET_CLIPS_PER_VIDEO", "64")
     monkeypatch.setenv("VIDSUM_SUMMARIZE_MODEL", "uniform")
     assert run("summarize", film, "-o", "-").json["model"] == "uniform"
@@ -39,7 +39,7 @@ def test_command_variable(run: Run, film: Path, loads: list[str], monkeypatch: p
 
 
 def test_a_variable_without_a_command_sets_shared_options_alone(
-    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+    run: Run, film: Path, known_film: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIDSUM_MODEL", "random")
     ran = run("summarize", film, "--model", "uniform", "-o", "-")
@@ -104,7 +104,7 @@ def test_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("loads")
+@pytest.mark.usefixtures("known_film")
 def test_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
     pytest.importorskip("opentimelineio")
     record = str(tmp_path / "film.json")
@@ -209,7 +209,7 @@ def test_json_of_errors(run: Run, line: str, code: int, kind: str) -> None:
     "name", ["a\nb.mp4", "\x1b[31mred.mp4", "\x9b31mred.mp4", "\u202egpm.mp4", "\x07.mp4"]
 )
 @pytest.mark.parametrize("command", ["info", "summarize", "shots", "ground"])
-def test_control_characters_in_names(run: Run, film: Path, loads: list[str], command: str, name: str) -> None:
+def test_control_characters_in_names(run: Run, film: Path, known_film: None, command: str, name: str) -> None:
     Path(name).write_bytes(film.read_bytes())
     options = ["--query", "a dog", "--space", "none"] if command == "ground" else []
     for path in (Path(name), Path(name), Path("no") / name):
@@ -219,7 +219,7 @@ def test_control_characters_in_names(run: Run, film: Path, loads: list[str], com
         assert not set(ran.out + ran.err) & set("\x1b\x9b\u202e\x07")
 
 
-def test_odd_names_of_files(run: Run, film: Path, loads: list[str]) -> None:
+def test_odd_names_of_files(run: Run, film: Path, known_film: None) -> None:
     (odd,) = copies(film, "\x9b31m\u202e\x7f.mp4")
     ran = run("shots", odd, "-o", "-")
     assert not set(ran.out) & set("\x9b\u202e\x7f")

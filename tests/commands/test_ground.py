@@ -11,7 +11,6 @@ from scipy.special import logit
 
 from tests.archive.made import film as write_film
 from tests.commands.conftest import copies, csv_rows, files_here, files_in
-from tests.grounding.colours import use_colours
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
 from vidsum.evidence.match_probability import MatchedQueries, Usual, WindowMatches
@@ -25,10 +24,7 @@ _JUDGED = MomentSearch._judged
 ASK = ("--device", "cpu", "--query", "green")
 
 
-@pytest.fixture(autouse=True)
-def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Queries are colours, and no real network is loaded."""
-    use_colours(monkeypatch)
+pytestmark = pytest.mark.usefixtures("known_colours")
 
 
 def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from vidsum.outputs.names import own_names
 from vidsum.results.load import load, read_document
 from vidsum.results.summary import Summary
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize"])

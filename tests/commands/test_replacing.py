@@ -25,7 +25,7 @@ from vidsum.pipelines.ground import _Work
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 @pytest.fixture
@@ -316,9 +316,10 @@ def test_the_record_of_an_export(run: Run, film: Path) -> None:
 
 
 @pytest.fixture
-def ask(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def ask(run: Run, film: Path, searched: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Look for colours in the film, and return the result."""
     use_colours(monkeypatch)
+    monkeypatch.setenv("VIDSUM_HOME", str(searched))  # not the features that others extract
 
     def ask(*colours: str, more: tuple[str, ...] = ()) -> Any:
         queries = [word for colour in colours for word in ("--query", colour)]

@@ -16,7 +16,7 @@ from vidsum.outputs.alone import write_features
 from vidsum.results.features import Features
 from vidsum.video.probe import probe
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 def test_summarize_mp4_and_json(run: Run, film: Path) -> None:
