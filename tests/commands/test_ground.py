@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
+from tests.archive.made import film as write_film
 from tests.commands.conftest import copies, csv_rows, files_here, files_in
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
@@ -56,7 +57,7 @@ def test_ground_in_pictures_has_no_messages(run: Run, film: Path) -> None:
 
 
 @pytest.fixture
-def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+def likely(known_colours: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """How likely the first query is present in each video, in the order of asking; others are at .9."""
     shares = {"film.mp4": 0.084, "other.mp4": 0.6}
     order = iter(shares)
@@ -310,15 +311,15 @@ def test_clip_of_two_records_is_up_to_date_for_the_first(
 
 
 def test_clip_stays_while_one_of_two_records_needs_it(
-    run: Run, records_of_a_clip: tuple[tuple[object, ...], tuple[object, ...]]
+    run: Run, film: Path, records_of_a_clip: tuple[tuple[object, ...], tuple[object, ...]]
 ) -> None:
     first, second = records_of_a_clip
-    run(*second, "--query", "yellow", "--overwrite")
+    write_film(film, ("red", "blue", "blue", "green"))
+    run(*second, *ASK)
     assert GREEN.exists()
-    assert Path("yellow_film_0m06s.mp4").exists()
-    run(*first, "--query", "blue", "--overwrite")
+    assert Path("green_film_0m06s.mp4").exists()
+    run(*first, *ASK)
     assert not GREEN.exists()
-    assert Path("blue_film_0m04s.mp4").exists()
 
 
 def test_edited_clip_of_two_records_is_refused(
