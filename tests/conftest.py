@@ -9,7 +9,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
 def deep(*values: object) -> Any:
     """Return the values of a case that only `pytest -m deep` runs."""
     return pytest.param(*values, marks=pytest.mark.deep)
+
+
+def deep_but(usual: Collection[Any], values: Iterable[Any]) -> list[Any]:
+    """Return values of which only the usual are cases of the default tests."""
+    return [value if value in usual else deep(value) for value in values]
 
 
 needs_torch = pytest.mark.skipif("torch" in MISSING, reason="needs vidsum[torch]")
