@@ -36,7 +36,6 @@ TICKS = 90_000
 NTSC = Fraction(30_000, 1001)
 NTSC_FILM = Fraction(24_000, 1001)
 SAMPLE_RATE = 48_000
-FAST_AAC = {"aac_coder": "fast"}
 
 _SCALER = VideoReformatter()
 """Kept, as setting one up takes milliseconds: `VideoFrame.reformat` does so for each frame."""
@@ -208,10 +207,10 @@ def make_video(
     return made
 
 
-def make_colour_film(path: Path, *, sound: bool = False) -> Path:
+def make_colour_film(path: Path, *, sound: bool = False, tone: bool = False) -> Path:
     """Ten seconds in four shots: red, green and blue for 2 s, then yellow for 4 s.
 
-    Its sound is noise: with a tone, a summary spends more time on AAC than on its pictures.
+    Its sound is noise or a tone, with which a summary spends more time on AAC than on its pictures.
     """
     colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
 
@@ -221,6 +220,8 @@ def make_colour_film(path: Path, *, sound: bool = False) -> Path:
     rate = 16_000
     noise = np.random.default_rng(0).standard_normal(10 * rate).astype(np.float32) / 10
     samples = noise if sound else None
+    if tone:
+        return make_video(path, n_frames=250, sound=True, paint=paint).path
     return make_video(path, n_frames=250, sound_rate=rate, samples=samples, paint=paint).path
 
 
@@ -244,8 +245,7 @@ def _add_sound(
     container: av.container.OutputContainer, path: Path, rate: int = SAMPLE_RATE
 ) -> av.AudioStream:
     codec = {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
-    options = FAST_AAC if codec == "aac" else {}
-    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono", options=options))
+    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono"))
 
 
 def _encode(
@@ -322,7 +322,7 @@ def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
                 stream: Any = _add_video(container, kind[0], Fraction(10), *track.size, kind[1])
             else:
                 layout = {1: "mono", 2: "stereo", 6: "5.1"}[track.size]
-                stream = container.add_stream("aac", rate=SAMPLE_RATE, layout=layout, options=FAST_AAC)
+                stream = container.add_stream("aac", rate=SAMPLE_RATE, layout=layout)
             stream.disposition = track.flags
             stream.metadata.update({"language": track.language} if track.language else {})
             made.append(stream)

@@ -148,6 +148,12 @@ def film(made_film: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def film_with_tone(tmp_path: Path) -> Path:
+    """The film with a tone in place of noise."""
+    return media.make_colour_film(tmp_path / "film.mp4", tone=True)
+
+
+@pytest.fixture
 def low_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """List a scene of the film, whose still colours stand out too little."""
     monkeypatch.setattr("vidsum.summary.highlight_scenes.PARAMS", HighlightParams(min_score=0))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from av.video.reformatter import VideoReformatter
 
-from tests.media import FAST_AAC, MadeVideo, read_number
+from tests.media import MadeVideo, read_number
 from vidsum.times import Cue
 
 BoolArray = npt.NDArray[np.bool_]
@@ -113,8 +113,7 @@ def make_flash_beep(
         pictures = container.add_stream("libx264", rate=fps, options={"preset": "ultrafast", "bf": "2"})
         pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
         pictures.codec_context.gop_size = gop
-        options = FAST_AAC if sound_codec == "aac" else {}
-        sound = container.add_stream(sound_codec, rate=sample_rate, layout=layout, options=options)
+        sound = container.add_stream(sound_codec, rate=sample_rate, layout=layout)
         packets, scaler = [], VideoReformatter()
         for number in range(round(duration_s * Fraction(fps))):
             time_s = float(number / Fraction(fps))

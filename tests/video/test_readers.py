@@ -218,7 +218,7 @@ def test_cut_file_is_read_to_where_it_ends(
 def test_damaged_file_is_read_to_its_end(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
-    path = damage(long_videos[kind].path, tmp_path / f"damaged.{kind}", at=0.55, n_bytes=6000)
+    path = damage(long_videos[kind].path, tmp_path / f"damaged.{kind}", n_bytes=6000)
     frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
     got = [frame for _, frame in frames]
     assert len(got) == 60
