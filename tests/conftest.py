@@ -8,7 +8,8 @@ a test that is skipped for any other reason than those of `allowed_skips.txt` fa
 import gc
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from hypothesis import settings
 from vidsum.errors import PackageError
 from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
 
-settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
+# on a busy machine any test may take long
+settings.register_profile("vidsum", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=200)  # of .ci/run
 settings.load_profile("vidsum")
 
 _SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -34,6 +37,11 @@ MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
 def deep(*values: object) -> Any:
     """Return the values of a case that only `pytest -m deep` runs."""
     return pytest.param(*values, marks=pytest.mark.deep)
+
+
+def deep_but(usual: Collection[Any], values: Iterable[Any]) -> list[Any]:
+    """Return values of which only the usual are cases of the default tests."""
+    return [value if value in usual else deep(value) for value in values]
 
 
 needs_torch = pytest.mark.skipif("torch" in MISSING, reason="needs vidsum[torch]")
@@ -49,8 +57,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        _store_compiled_modules()
     if os.environ.get("VIDSUM_REGENERATE") and config.getoption("numprocesses", None):
         raise pytest.UsageError("VIDSUM_REGENERATE=1 writes whole files from one process: leave out -n")
+
+
+def _store_compiled_modules() -> None:
+    """Overrule PYTHONDONTWRITEBYTECODE: many tests start processes, and each would compile the package."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,6 +125,7 @@ def pytest_collection_finish() -> None:
     """Let collections of garbage pass over all that was imported, which takes them half a second each."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # they are too frequent for a process that allocates so much
 
 
 def _reads_shared(item: pytest.Item) -> bool:

@@ -149,6 +149,7 @@ def make_video(
     b_frames: int | None = None,
     sound: bool = False,
     sound_s: float | None = None,
+    sound_rate: int = SAMPLE_RATE,
     samples: npt.NDArray[np.float32] | None = None,
     paint: Paint = number_picture,
     container_options: dict[str, str] | None = None,
@@ -165,7 +166,8 @@ def make_video(
         rotation_deg: clockwise turn that shows the picture upright, stored as a display matrix (.mp4, .mov).
             `width` and `height` are the stored size, and `paint` gets the upright one.
         sound: add a 440 Hz tone as long as the video; `sound_s` makes it as long as that.
-        samples: [N] mono samples at SAMPLE_RATE, in place of the tone.
+        sound_rate: samples a second.
+        samples: [N] mono samples at this rate, in place of the tone.
         colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
     """
     step_s = float(1 / Fraction(fps))
@@ -190,7 +192,7 @@ def make_video(
             context.colorspace = colorspace
         if rotation_deg:
             stream.set_display_rotation(-rotation_deg)
-        tone = _add_sound(container, path) if sound or samples is not None else None
+        tone = _add_sound(container, path, sound_rate) if sound or samples is not None else None
         upright = (width, height) if rotation_deg % 180 == 0 else (height, width)
         packets: Packets = []
         for number, time_s in enumerate(times):
@@ -198,20 +200,29 @@ def make_video(
             packets += _encode(stream, picture, made.start_s + time_s, time_base, colorspace)
         packets += stream.encode(None)
         if tone is not None:
-            sounding = _tone(sound_s or late_s + made.duration_s) if samples is None else samples
+            tone_s = sound_s or late_s + made.duration_s
+            sounding = _tone(tone_s, sound_rate) if samples is None else samples
             packets += _sound_packets(tone, sounding, start_s)
         _mux_in_time_order(container, packets)
     return made
 
 
-def make_colour_film(path: Path, *, sound: bool = False) -> Path:
-    """Ten seconds in four shots: red, green and blue for 2 s, then yellow for 4 s."""
+def make_colour_film(path: Path, *, sound: bool = False, tone: bool = False) -> Path:
+    """Ten seconds in four shots: red, green and blue for 2 s, then yellow for 4 s.
+
+    Its sound is noise or a tone, with which a summary spends more time on AAC than on its pictures.
+    """
     colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
 
     def paint(number: int, width: int, height: int) -> Picture:
         return np.broadcast_to(colours[min(3, number // 50)], (height, width, 3)).copy()
 
-    return make_video(path, n_frames=250, sound=sound, paint=paint).path
+    rate = 16_000
+    noise = np.random.default_rng(0).standard_normal(10 * rate).astype(np.float32) / 10
+    samples = noise if sound else None
+    if tone:
+        return make_video(path, n_frames=250, sound=True, paint=paint).path
+    return make_video(path, n_frames=250, sound_rate=rate, samples=samples, paint=paint).path
 
 
 def _add_video(
@@ -230,9 +241,11 @@ def _add_video(
     return stream
 
 
-def _add_sound(container: av.container.OutputContainer, path: Path) -> av.AudioStream:
+def _add_sound(
+    container: av.container.OutputContainer, path: Path, rate: int = SAMPLE_RATE
+) -> av.AudioStream:
     codec = {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
-    return cast(av.AudioStream, container.add_stream(codec, rate=SAMPLE_RATE, layout="mono"))
+    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono"))
 
 
 def _encode(
@@ -250,16 +263,16 @@ def _encode(
     return list(stream.encode(frame))
 
 
-def _tone(duration_s: float) -> npt.NDArray[np.float32]:
-    times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
+def _tone(duration_s: float, rate: int = SAMPLE_RATE) -> npt.NDArray[np.float32]:
+    times = np.arange(round(duration_s * rate)) / rate
     return (0.5 * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
 
 
 def _sound_packets(stream: av.AudioStream, samples: npt.NDArray[np.float32], start_s: float) -> Packets:
     """Mono samples, encoded from `start_s` on."""
     frame = av.AudioFrame.from_ndarray(samples[None], format="fltp", layout="mono")
-    frame.sample_rate, frame.time_base = SAMPLE_RATE, Fraction(1, SAMPLE_RATE)
-    frame.pts = round(start_s * SAMPLE_RATE)
+    frame.sample_rate, frame.time_base = stream.rate, Fraction(1, stream.rate)
+    frame.pts = round(start_s * stream.rate)
     return [*stream.encode(frame), *stream.encode(None)]
 
 

@@ -77,7 +77,7 @@ def features_in(path: str) -> npt.NDArray[np.float32]:
 
 
 @needs_torch
-@pytest.mark.parametrize(("name", "dim"), [("googlenet", 1024), ("clip", 512), deep("c3d", 4096)])
+@pytest.mark.parametrize(("name", "dim"), [("googlenet", 1024), deep("clip", 512), deep("c3d", 4096)])
 def test_extract_fetches_weights_and_computes(
     name: str, dim: int, run: Run, film: Path, publish: Callable[[str], None], server: Server
 ) -> None:

@@ -31,7 +31,7 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A film that takes a while."""
     folder = tmp_path_factory.mktemp("videos")
     quick = {"preset": "ultrafast"}  # to make; to write its clip takes as long as ever
-    media.make_video(folder / "film.mp4", n_frames=1500, width=640, height=360, codec_options=quick)
+    media.make_video(folder / "film.mp4", n_frames=600, width=640, height=360, codec_options=quick)
     return folder
 
 

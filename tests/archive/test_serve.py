@@ -135,7 +135,7 @@ def bytes_of(server: Server, number: int) -> bytes:
 ENDS = st.one_of(st.just(""), st.integers(0, 40_000).map(str), st.just("9" * 18))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=ENDS, last=ENDS, unit=st.sampled_from(["bytes=", "Bytes=", "bytes= "]))
 def test_ranges_of_a_file(server: Server, first: str, last: str, unit: str) -> None:
     content = bytes_of(server, 1)

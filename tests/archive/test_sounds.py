@@ -180,12 +180,18 @@ def test_query_without_a_sound_names_the_nearest() -> None:
     assert "vidsum help sounds" in message
 
 
-@pytest.fixture
-def two_films(archive: Archive, tone: Path, tmp_path: Path) -> Archive:
-    """An archive of a film with a tone, whose sounds are known, and of one without sound."""
-    archive.add(tone, sounds=True)
-    archive.add(film(tmp_path / "mute.mp4"))
-    return archive
+@pytest.fixture(scope="module")
+def two_films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """An archive of a film with a tone, whose sounds are known, and of one without sound; only read."""
+    folder = tmp_path_factory.mktemp("two")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        use_names_of_sounds(patch)
+        with Archive(folder / "a.vidsum") as archive:
+            archive.add(make_tone(folder / "tone.mp4"), sounds=True)
+            archive.add(film(folder / "mute.mp4"))
+            yield archive
 
 
 @pytest.mark.parametrize(
@@ -209,9 +215,10 @@ def test_search_that_lacks_nothing_says_nothing(two_films: Archive, options: Sea
     assert describe_missing(two_films, options) == ""
 
 
-def test_evidence_that_is_empty_is_not_lacking(two_films: Archive) -> None:
-    two_films.rows("DELETE FROM evidence")
-    for video in (1, 2):
+def test_evidence_that_is_empty_is_not_lacking(archive: Archive, tmp_path: Path) -> None:
+    for video, seed in ((1, 0), (2, 1)):
+        archive.add(film(tmp_path / f"{video}.mp4", seed=seed))
         for kind in ("speech", "text", "sound"):
-            two_films.rows("INSERT INTO evidence VALUES (?, ?, ?, NULL, NULL)", video, kind, b"")
-    assert describe_missing(two_films, SearchOptions()) == ""
+            archive.rows("DELETE FROM evidence WHERE video = ? AND kind = ?", video, kind)
+            archive.rows("INSERT INTO evidence VALUES (?, ?, ?, NULL, NULL)", video, kind, b"")
+    assert describe_missing(archive, SearchOptions()) == ""

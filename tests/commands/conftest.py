@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import vidsum
 from tests import media
+from tests.grounding.colours import use_colours
 from tests.program import Ran as Ran
 from tests.program import Run as Run
 from vidsum.batch.settings import CommonOptions
@@ -93,6 +95,47 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture(scope="session")
+def analysed(made_film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with what the extractors of `loads` say about the film."""
+    home = tmp_path_factory.mktemp("analysed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(home))
+        use_mean_colours(patch)
+        vidsum.summarize(made_film, device="cpu")
+    return home
+
+
+@pytest.fixture
+def known_film(analysed: Path, own_home: Path, loads: list[str]) -> None:
+    """Copy that cache: most tests need not extract the features of the film again."""
+    shutil.copytree(analysed, own_home, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace that cache by one that is empty."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "empty"))
+
+
+@pytest.fixture(scope="session")
+def searched(made_film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with what searches for colours know of the film."""
+    home = tmp_path_factory.mktemp("searched")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(home))
+        use_colours(patch)
+        vidsum.ground(made_film, ["red"], device="cpu")
+    return home
+
+
+@pytest.fixture
+def known_colours(searched: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy that cache; queries are colours, and no real network is loaded."""
+    use_colours(monkeypatch)
+    shutil.copytree(searched, own_home, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="session")
 def made_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten seconds with sound, in four shots of one colour."""
     return media.make_colour_film(tmp_path_factory.mktemp("films") / "film.mp4", sound=True)
@@ -102,6 +145,12 @@ def made_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def film(made_film: Path, tmp_path: Path) -> Path:
     """A copy of the film that a test may spoil."""
     return copies(made_film, tmp_path / "film.mp4")[0]
+
+
+@pytest.fixture
+def film_with_tone(tmp_path: Path) -> Path:
+    """The film with a tone in place of noise."""
+    return media.make_colour_film(tmp_path / "film.mp4", tone=True)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from docs.options import commands
 from tests.commands.conftest import copies
-from tests.conftest import real_weights
+from tests.conftest import deep, real_weights
 from tests.program import Run, check_schema
 from vidsum.__main__ import main as start
 from vidsum.archive.folders import ToolUseError
@@ -22,30 +22,39 @@ from vidsum.options import leaves
 from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
 HOME = os.environ.get("VIDSUM_HOME")
 HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py", "scipy", "pandas")
 
 
-def test_command_variable(run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("known_film")
+def test_variable_of_a_command_sets_its_option(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_TRAIN_MRNET_CLIPS_PER_VIDEO", "64")
     monkeypatch.setenv("VIDSUM_SUMMARIZE_MODEL", "uniform")
     assert run("summarize", film, "-o", "-").json["model"] == "uniform"
-    monkeypatch.setenv("VIDSUM_SUMMARIZE_SEED", "many")
-    run("summarize", film, "-o", "-", code=2, error="VIDSUM_SUMMARIZE_SEED must be a whole number")
-    monkeypatch.delenv("VIDSUM_SUMMARIZE_SEED")
-    monkeypatch.setenv("VIDSUM_SUMMARIZE_BUDGET", "many")
-    run("summarize", film, "-o", "-", code=2, error="(from VIDSUM_SUMMARIZE_BUDGET)")
 
 
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("VIDSUM_SUMMARIZE_SEED", "VIDSUM_SUMMARIZE_SEED must be a whole number"),
+        ("VIDSUM_SUMMARIZE_BUDGET", "(from VIDSUM_SUMMARIZE_BUDGET)"),
+        ("VIDSUM_DEVICE", "unknown device 'many' (from VIDSUM_DEVICE)"),
+    ],
+)
+def test_wrong_variable_is_named(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: str
+) -> None:
+    monkeypatch.setenv(name, "many")
+    run("summarize", film, "-o", "-", code=2, error=error)
+
+
+@pytest.mark.usefixtures("known_film")
 def test_a_variable_without_a_command_sets_shared_options_alone(
-    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIDSUM_MODEL", "random")
     ran = run("summarize", film, "--model", "uniform", "-o", "-")
     assert (ran.json["model"], ran.err.count("VIDSUM_MODEL sets no option")) == ("uniform", 1)
-    monkeypatch.setenv("VIDSUM_DEVICE", "toaster")
-    run("summarize", film, "-o", "-", code=2, error="unknown device 'toaster' (from VIDSUM_DEVICE)")
 
 
 MISSING = """
@@ -73,10 +82,17 @@ def loaded(arguments: list[str], modules: tuple[str, ...], missing: tuple[str, .
     return ran.stdout.splitlines()[-1]
 
 
-def test_commands_load_little(film: Path) -> None:
+def test_help_loads_no_slow_library() -> None:
     heavy = ("numpy", "torch", "cv2", "av", "sklearn", "ctranslate2", "faster_whisper")
     assert loaded(["--help"], heavy) == "[]"
-    assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
+
+
+def test_command_loads_no_other_command(film: Path) -> None:
+    others = ("vidsum.commands.train", "vidsum.commands.summarize")
+    assert loaded(["info", str(film)], others) == "[]"
+
+
+def test_command_needs_neither_stdout_nor_stderr(film: Path) -> None:
     command = f"{sys.executable} -m vidsum info {film} >&- 2>&-"
     assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
 
@@ -95,16 +111,16 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
     "summarize",
     *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
 ])  # fmt: skip
-def test_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
+def test_default_work_without_pytorch(command: str, film: Path, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge", "vse"):
         real_weights(name)
     target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
     output = [] if command == "info" else ["--device", "cpu", "--no-cache", "-o", str(target)]
-    assert loaded([command, SAMPLE, *output], HEAVY, missing=("torch", "torchvision")) == "[]"
+    assert loaded([command, str(film), *output], HEAVY, missing=("torch", "torchvision")) == "[]"
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("loads")
+@pytest.mark.usefixtures("known_film")
 def test_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
     pytest.importorskip("opentimelineio")
     record = str(tmp_path / "film.json")
@@ -151,27 +167,37 @@ WORDS = [words for words, _ in commands()]
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_short_and_full_help(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_help_fits_on_a_screen(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert len(run(*words.split(), "-h").out.strip().splitlines()) <= 40
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_full_help_has_all_options_and_defaults(
+    run: Run, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "1000")  # no text is wrapped
-    command = dict(commands())[words]
-    printed = unwrapped(run(*words.split(), "--help-all" if leaves_of(command) else "--help").out)
-    leaves = leaves_of(command)
+    leaves = leaves_of(dict(commands())[words])
+    printed = unwrapped(run(*words.split(), "--help-all" if leaves else "--help").out)
     texts = [leaf.text for leaf in leaves]
     texts += [f"default: {default_of(leaf)}" for leaf in leaves if default_of(leaf)]
     assert [text for text in texts if unwrapped(text) not in printed] == []
     assert "default: default" not in printed
 
 
-def test_options_models_and_exit_codes() -> None:
+def test_commands_have_few_flags() -> None:
     counts = {words: len(leaves_of(command)) for words, command in commands()}
     advice = "give the new option no flag but a config key: flag_on=()"
     assert sum(counts.values()) <= 560, advice
     assert max(counts["summarize"], counts["ground"]) <= 36, advice
+
+
+def test_models_of_ground_are_known_checkpoints() -> None:
     models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
     assert set(models) <= {"auto", "similarity", *builtin_entries()}
 
+
+def test_each_kind_of_error_has_its_exit_code() -> None:
     def below(error: type[VidsumError]) -> dict[str, int]:
         codes = {error.__name__: error.exit_code}
         for child in error.__subclasses__():
@@ -189,9 +215,15 @@ def unwrapped(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
-def test_help_of_words(run: Run) -> None:
+def test_help_lists_the_names_of_sounds(run: Run) -> None:
     assert "applause, the audience applauds" in run("help", "sounds").out
+
+
+def test_help_of_an_unknown_word_suggests_another(run: Run) -> None:
     run("help", "train", "mrnt", code=2, error="mrnet")
+
+
+def test_version_is_printed(run: Run) -> None:
     assert run("--version").out == f"vidsum {__version__}\n"
 
 
@@ -205,11 +237,20 @@ def test_json_of_errors(run: Run, line: str, code: int, kind: str) -> None:
     assert (document["exit_code"], document["ok"], document["errors"][0]["kind"]) == (code, False, kind)
 
 
+ESCAPE = "\x1b[31mred.mp4"
+CONTROLS = ["a\nb.mp4", "\x9b31mred.mp4", "\u202egpm.mp4", "\x07.mp4"]
+
+
+@pytest.mark.usefixtures("known_film")
 @pytest.mark.parametrize(
-    "name", ["a\nb.mp4", "\x1b[31mred.mp4", "\x9b31mred.mp4", "\u202egpm.mp4", "\x07.mp4"]
+    ("command", "name"),
+    [
+        *((command, ESCAPE) for command in ("info", "summarize", "shots", "ground")),
+        *(("shots", name) for name in CONTROLS),
+        *(deep(command, name) for command in ("info", "summarize", "ground") for name in CONTROLS),
+    ],
 )
-@pytest.mark.parametrize("command", ["info", "summarize", "shots", "ground"])
-def test_control_characters_in_names(run: Run, film: Path, loads: list[str], command: str, name: str) -> None:
+def test_control_characters_of_names_are_not_printed(run: Run, film: Path, command: str, name: str) -> None:
     Path(name).write_bytes(film.read_bytes())
     options = ["--query", "a dog", "--space", "none"] if command == "ground" else []
     for path in (Path(name), Path(name), Path("no") / name):
@@ -219,18 +260,23 @@ def test_control_characters_in_names(run: Run, film: Path, loads: list[str], com
         assert not set(ran.out + ran.err) & set("\x1b\x9b\u202e\x07")
 
 
-def test_odd_names_of_files(run: Run, film: Path, loads: list[str]) -> None:
+@pytest.mark.usefixtures("known_film")
+def test_document_on_stdout_has_control_characters_as_escapes(run: Run, film: Path) -> None:
     (odd,) = copies(film, "\x9b31m\u202e\x7f.mp4")
     ran = run("shots", odd, "-o", "-")
     assert not set(ran.out) & set("\x9b\u202e\x7f")
     assert ran.json["video"]["path"] == str(odd)
+
+
+@pytest.mark.usefixtures("known_film")
+def test_link_to_itself_fails_alone(run: Run, film: Path) -> None:
     Path("loop.mp4").symlink_to("loop.mp4")
     ran = run("shots", "loop.mp4", film, "--json", code=1)
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
 
 
 @pytest.mark.parametrize("arguments", [["n" * 300 + ".mp4"], ["FILM", "-o", "n" * 300 + ".json"]])
-def test_long_names(run: Run, film: Path, arguments: list[str]) -> None:
+def test_names_that_are_too_long_are_refused(run: Run, film: Path, arguments: list[str]) -> None:
     ran = run("shots", *[str(film) if word == "FILM" else word for word in arguments], code=None)
     assert ran.code in (1, 3)
     assert "too long" in ran.err
@@ -275,7 +321,12 @@ def test_names_in_other_encodings(tmp_path: Path, film: Path, settings: list[str
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     "arguments",
-    ["--version", "--help", "info --help", "weights list", "weights list --json", "info x --json"],
+    [
+        "--version",
+        "weights list",
+        "info x --json",
+        *map(deep, ("--help", "info --help", "weights list --json")),
+    ],
 )
 def test_full_stdout(arguments: str) -> None:
     with Path("/dev/full").open("w") as full:

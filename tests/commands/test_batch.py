@@ -17,7 +17,7 @@ COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "hi
 
 
 @pytest.fixture
-def folder(film: Path, tmp_path: Path, loads: list[str]) -> Path:
+def folder(film: Path, tmp_path: Path, known_film: None) -> Path:
     """Two films, one of them in a folder below, and one that is not readable."""
     copies(film, tmp_path / "films/a.mp4", tmp_path / "films/below/b")
     (tmp_path / "films/bad.mp4").write_bytes(b"\0" * 100)
@@ -105,6 +105,7 @@ def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_progress_bars(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -171,7 +172,7 @@ def test_table_rows(run: Run, folder: Path, command: str) -> None:
         assert rows == [("skipped", ""), ("failed", ""), ("skipped", "")]
 
 
-def test_table_quoting_and_warnings(run: Run, film: Path, loads: list[str]) -> None:
+def test_table_quoting_and_warnings(run: Run, film: Path, known_film: None) -> None:
     (odd,) = copies(film, 'a, "b"\nc.mp4')
     run("summarize", odd, film, "--model", "uniform", "--copy", "--table", "table.csv")
     rows = csv_rows("table.csv")

@@ -59,7 +59,7 @@ def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
     ("fulltransnet", (*SIZES, "--ends")),
 ])  # fmt: skip
 def test_model_of_captions_on_video(
-    run: Run, loads: list[str], film: Path, model: str, options: tuple[object, ...]
+    run: Run, known_film: None, film: Path, model: str, options: tuple[object, ...]
 ) -> None:
     ran = train(run, model, *options, "--split", 1)
     checkpoint = "run/split_1/best.safetensors"
@@ -74,7 +74,7 @@ def test_model_of_captions_on_video(
     assert "reads features of efficientnet_lite0, not of mobilenet_v2" in ran.err
 
 
-def test_ridge_has_no_decoder(run: Run, loads: list[str], film: Path) -> None:
+def test_ridge_has_no_decoder(run: Run, known_film: None, film: Path) -> None:
     train(run, "ridge", "--penalty", 0.1)
     ran = run("evaluate", "attention", film, "--model", "run/split_0/best.safetensors", code=2)
     assert "best.safetensors has no decoder" in ran.err

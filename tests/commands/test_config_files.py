@@ -23,7 +23,7 @@ from vidsum.options import Leaf, Option
 
 
 @pytest.fixture
-def films(film: Path, tmp_path: Path, loads: list[str]) -> Path:
+def films(film: Path, tmp_path: Path, known_film: None) -> Path:
     """A folder of films, one of them in a folder below."""
     copies(film, tmp_path / "films/a.mp4", tmp_path / "films/below/b.mp4")
     return tmp_path / "films"

@@ -23,7 +23,7 @@ EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt")
 LISTS = ("kodi.edl", "csv", "srt", "vtt", "ffmetadata")
 
 otio = pytest.importorskip("opentimelineio")
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 @pytest.fixture

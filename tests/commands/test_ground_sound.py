@@ -22,6 +22,11 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_names_of_sounds(monkeypatch)
 
 
+@pytest.fixture
+def film(film_with_tone: Path) -> Path:
+    return film_with_tone
+
+
 def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
     monkeypatch.setattr("vidsum.pipelines.listening.read_sound", None)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,30 +24,60 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_ARCHIVE", "a.vidsum")
 
 
-@pytest.fixture
-def videos(tmp_path: Path) -> Path:
-    folder = tmp_path / "videos"
+def make_films(folder: Path) -> Path:
+    """Make `film` of all colours, and `sea`, blue before green, in a folder below."""
     film(folder / "film.mp4")
     film(folder / "below" / "sea.mp4", ("blue", "blue", "green"), seed=2)
     return folder
 
 
 @pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    return make_films(tmp_path / "videos")
+
+
+@pytest.fixture
 def indexed(run: Run, videos: Path) -> Path:
+    """The videos of an archive, which a test may change."""
     run("index", videos, "-r", "--device", "cpu")
     return videos
 
 
-def test_index_and_search(run: Run, videos: Path) -> None:
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an archive and its videos."""
+    folder = tmp_path_factory.mktemp("stored")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        with Archive(folder / "a.vidsum") as archive:
+            archive.add(make_films(folder / "videos"), recursive=True)
+    return folder
+
+
+@pytest.fixture
+def library(stored: Path) -> Path:
+    """Copy that archive; the videos, in the folder that is returned, are only read."""
+    shutil.copy(stored / "a.vidsum", "a.vidsum")
+    return stored / "videos"
+
+
+def test_index_lists_new_videos(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--recursive", "--device", "cpu")
     assert "film.mp4: added" in ran.out
     assert ran.out.endswith("2 inputs: 2 done\n")
+
+
+def test_index_counts_unchanged_videos(run: Run, indexed: Path) -> None:
+    again = run("index", indexed, "--recursive", "--device", "cpu")
+    assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]
+
+
+def test_search_prints_a_table_of_moments(run: Run, library: Path) -> None:
     ran = run("search", "red", "-k", "1")
     head, first, *_ = ran.out.splitlines()
     assert head.split() == ["rank", "match", "start", "end", "video"]
-    assert first.split()[3:] == ["0:00.00", "0:02.00", str(videos / "film.mp4")]
-    again = run("index", videos, "--recursive", "--device", "cpu")
-    assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]
+    assert first.split()[3:] == ["0:00.00", "0:02.00", str(library / "film.mp4")]
 
 
 def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
@@ -54,29 +86,51 @@ def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: unchanged")
 
 
-def test_search_in_speech(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table names the kind of evidence, and the films that have no transcript are counted."""
-
+@pytest.fixture
+def talking(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive in which `sea` alone has a transcript."""
     said = spoken("the sky is blue.")
     make_with(monkeypatch, speech=lambda video, _: said if video.endswith("sea.mp4") else None)
     run("index", videos, "-r", "--device", "cpu")
+
+
+@pytest.mark.usefixtures("talking")
+def test_search_in_speech_names_the_kind_of_evidence(run: Run) -> None:
     ran = run("search", "blue", "--in", "speech")
     assert ran.out.splitlines()[0].split() == ["rank", "match", "start", "end", "in", "video", "text"]
     assert ran.out.splitlines()[1].split()[5] == "speech"
+
+
+@pytest.mark.usefixtures("talking")
+def test_search_counts_videos_without_the_evidence(run: Run) -> None:
+    ran = run("search", "blue", "--in", "speech")
     assert "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index\n" in ran.out
     assert "not searched" not in run("search", "blue", "--in", "picture").out
 
 
-def test_json_is_one_object(run: Run, videos: Path) -> None:
+def test_index_prints_an_object_per_video_as_json(run: Run, videos: Path) -> None:
     lines = run("index", videos, "-r", "--device", "cpu", "--json").json_lines
     assert [line["data"]["change"] for line in lines] == ["added", "added"]
-    result = run("search", "blue", "--json").json
-    for line in (*lines, result):
+    for line in lines:
         check_schema(line, "result")
+
+
+@pytest.mark.usefixtures("library")
+def test_search_prints_one_object_as_json(run: Run) -> None:
+    result = run("search", "blue", "--json").json
+    check_schema(result, "result")
     moments = result["data"]["moments"]
     assert [item["rank"] for item in moments] == [*range(1, len(moments) + 1)]
     assert "shot" not in moments[0]
-    assert run("search", "blue", "-o", "-").json == result["data"]
+
+
+@pytest.mark.usefixtures("library")
+def test_search_document_on_stdout_is_the_data_of_json(run: Run) -> None:
+    assert run("search", "blue", "-o", "-").json == run("search", "blue", "--json").json["data"]
+
+
+@pytest.mark.usefixtures("library")
+def test_search_timeline_has_the_moments_of_the_list(run: Run) -> None:
     otio = pytest.importorskip("opentimelineio")
     options = ("--duplicates", "--per-video", "1", "--timeline", "blue.otio", "-o", "blue.json")
     ran = run("search", "blue", *options)
@@ -86,10 +140,16 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     urls = [clip.media_reference.target_url for clip in clips]
     assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
     assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
+
+
+@pytest.mark.usefixtures("library")
+def test_search_replaces_a_timeline_unless_it_was_edited(run: Run) -> None:
+    pytest.importorskip("opentimelineio")
+    run("search", "blue", "--timeline", "blue.otio")
     replaced = run("search", "red", "--timeline", "blue.otio")
     assert "unchanged" not in replaced.out
     Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
-    run("search", "red", "--timeline", "blue.otio", code=1)  # edited since
+    run("search", "red", "--timeline", "blue.otio", code=1)
     run("search", "red", "--timeline", "blue.otio", "--overwrite")
 
 
@@ -111,55 +171,94 @@ def test_workers_fill_one_archive(run: Run, videos: Path) -> None:
     assert "bad.mp4" in ran.err
 
 
-def test_index_prune(run: Run, indexed: Path) -> None:
+def test_index_names_a_vanished_video_once(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
     ran = run("index", indexed, "-r", "--device", "cpu")
     assert f"{indexed / 'film.mp4'}: missing" in ran.out
     assert "--prune" in ran.out
-    assert "missing" not in run("index", indexed, "-r", "--device", "cpu").out  # once is enough
+    assert "missing" not in run("index", indexed, "-r", "--device", "cpu").out
+
+
+def test_index_prune_removes_a_vanished_video(run: Run, indexed: Path) -> None:
+    (indexed / "film.mp4").unlink()
     assert "film.mp4: removed" in run("index", indexed, "-r", "--prune", "--device", "cpu").out
     assert "film" not in run("search", "red").out
 
 
-def test_index_prune_moved(run: Run, indexed: Path) -> None:
+def test_index_prune_keeps_a_moved_video(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").rename(indexed / "new.mp4")
     ran = run("index", indexed, "-r", "--prune", "--device", "cpu")
     assert f"new.mp4: moved from {indexed / 'film.mp4'}" in ran.out
     assert "removed" not in ran.out
 
 
-def test_search_overwrite(run: Run, indexed: Path) -> None:
+@pytest.mark.usefixtures("library")
+def test_search_refuses_a_foreign_clip(run: Run) -> None:
     Path("clips").mkdir()
     Path("clips/01_film.mp4").write_bytes(b"mine")
     run("search", "red", "-k", "1", "--clips-dir", "clips", code=1, error="already exists")
     assert Path("clips/01_film.mp4").read_bytes() == b"mine"
-    Path("found.json").write_text("my own")
-    run("search", "blue", "-o", "found.json", "--clips-dir", "none", code=1, error="already exists")
-    assert not Path("none").exists()  # nothing is written before the list is refused
 
 
-def test_search_list_and_clips(run: Run, indexed: Path) -> None:
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("name", ["found.json", "found.csv"])
+def test_search_refuses_a_foreign_list_before_it_writes_clips(run: Run, name: str) -> None:
+    Path(name).write_text("my own")
+    run("search", "blue", "-o", name, "--clips-dir", "none", code=1, error="already exists")
+    assert Path(name).read_text() == "my own"
+    assert not Path("none").exists()
+
+
+@pytest.mark.usefixtures("library")
+def test_search_refuses_an_edited_list(run: Run) -> None:
+    run("search", "blue", "-o", "found.csv")
+    Path("found.csv").write_text("my own")
+    run("search", "blue", "-o", "found.csv", code=1)
+    assert Path("found.csv").read_text() == "my own"
+
+
+@pytest.mark.usefixtures("library")
+def test_search_writes_a_table_and_clips_of_its_moments(run: Run) -> None:
     run("search", "blue", "--clips-dir", "clips", "-k", "2", "--duplicates", "-o", "found.csv")
     rows = csv_rows("found.csv")
     assert [row["rank"] for row in rows] == ["1", "2"]
     assert float(rows[0]["end_s"]) > float(rows[0]["start_s"])
     assert len(list(Path("clips").glob("*.mp4"))) == 2
+
+
+@pytest.mark.usefixtures("library")
+def test_search_writes_a_document(run: Run) -> None:
     run("search", "blue", "-o", "found.json")
     assert json.loads(Path("found.json").read_text())["schema"] == "vidsum.search/1"
-    Path("found.csv").write_text("my own")
-    run("search", "blue", "-o", "found.csv", code=1)
-    assert Path("found.csv").read_text() == "my own"
-    (indexed / "below" / "sea.mp4").unlink()
+
+
+def test_search_page_stores_its_moments(run: Run, library: Path) -> None:
     assert "found.html" in run("search", "blue", "--not", "red", "--page", "found.html").out
     page = Path("found.html").read_text()
     assert page.count("<script") == 2
     assert "<title>blue, not red" in page
-    stored = json.loads(page.split('id="stored">')[1].split("</script>")[0])
+    stored = stored_in(page)
     listed = json.loads(run("search", "blue", "--not", "red", "--json").out)["data"]["moments"]
     assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
+
+
+def stored_in(page: str) -> Any:
+    """Return the data that a page holds."""
+    return json.loads(page.split('id="stored">')[1].split("</script>")[0])
+
+
+def test_search_page_links_the_videos_that_exist(run: Run, indexed: Path) -> None:
+    (indexed / "below" / "sea.mp4").unlink()
+    run("search", "blue", "--page", "found.html")
+    stored = stored_in(Path("found.html").read_text())
     sources = {Path(entry["video"]).name: entry["source"] for entry in stored["videos"].values()}
     assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
+
+
+@pytest.mark.usefixtures("library")
+def test_search_replaces_a_page_unless_it_was_edited(run: Run) -> None:
+    run("search", "blue", "--page", "found.html")
     run("search", "red", "--page", "found.html")
     assert "<title>red" in Path("found.html").read_text()
     Path("found.html").write_text("edited")

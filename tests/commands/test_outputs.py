@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import copies
+from tests.conftest import deep
 from tests.program import Run
+from tests.speech import stub
 from vidsum.errors import InputError
 from vidsum.io.atomic import is_special
 from vidsum.outputs.names import own_names
 from vidsum.results.load import load, read_document
 from vidsum.results.summary import Summary
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize"])
@@ -30,28 +32,46 @@ def test_two_inputs_of_one_name(run: Run, film: Path, tmp_path: Path, command: s
     assert len([*Path().glob("film_*.*")]) == (1 if command == "shots" else 2)
 
 
-def test_up_to_date_result(run: Run, film: Path) -> None:
+def test_up_to_date_result_has_the_data_of_the_first_run(run: Run, film: Path) -> None:
     first = run("summarize", film, "--json").json["data"]
     again = run("summarize", film, "--json").json["data"]
     assert again.pop("up_to_date") is True
     assert again == first
+
+
+def test_written_video_names_vidsum(run: Run, film: Path) -> None:
+    run("summarize", film)
     with av.open("film_summary.mp4") as container:
         assert container.metadata["comment"].startswith("vidsum ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--min-segment", "9999", "--max-segment", "1"], ["--keep", "50-60", "--overwrite"]],
+    ids=["contradiction", "outside the video"],
+)
+def test_wrong_options_leave_no_hidden_files(run: Run, film: Path, options: list[str]) -> None:
     run("summarize", film)
-    for options in (["--min-segment", "9999", "--max-segment", "1"], ["--keep", "50-60", "--overwrite"]):
-        run("summarize", film, *options, code=2)
-        assert list(Path().glob(".*")) == []
+    run("summarize", film, *options, code=2)
+    assert list(Path().glob(".*")) == []
 
 
-def test_hash_in_name(run: Run, film: Path, tmp_path: Path) -> None:
-    odd = tmp_path / "a#b.mp4"
-    film.rename(odd)
+@pytest.fixture
+def odd(film: Path) -> Path:
+    """The film under a name with a mark that begins a name inside a file."""
+    return film.rename(film.with_name("a#b.mp4"))
+
+
+def test_summary_of_a_name_with_a_hash_has_its_path(run: Run, odd: Path) -> None:
     assert run("summarize", odd, "-o", "-").json["video"]["path"] == str(odd)
+
+
+def test_output_of_a_name_with_a_hash_keeps_it(run: Run, odd: Path) -> None:
     run("shots", odd)
     assert json.loads(Path("a#b_shots.json").read_text())["shots"]
 
 
-def test_renamed_input(run: Run, film: Path) -> None:
+def test_renamed_input_is_up_to_date(run: Run, film: Path) -> None:
     run("shots", film)
     assert "unchanged" in run("shots", film.rename("film.MP4")).out
 
@@ -74,21 +94,27 @@ def test_output_template(run: Run, film: Path, tmp_path: Path, template: str, na
     assert all(Path(name).is_file() for name in names)
 
 
-def test_template_with_duplicates(run: Run, film: Path, tmp_path: Path) -> None:
+def test_second_input_of_a_templates_name_is_refused(run: Run, film: Path, tmp_path: Path) -> None:
     run("shots", film, same_name(film, tmp_path / "two"), "-o", "{stem}.json", code=1, error="both")
     assert Path("film.json").exists()
+
+
+def test_output_folder_below_a_file_is_refused(run: Run, film: Path) -> None:
     Path("notes").write_text("mine")
     ran = run("shots", film, "--output-dir", "notes/new", code=1, error="notes/new: cannot be made")
     assert "Errno" not in ran.err
 
 
-def test_output_dir_keeps_folders(run: Run, film: Path, tmp_path: Path) -> None:
+def test_output_folder_keeps_folders_of_several_inputs(run: Run, film: Path, tmp_path: Path) -> None:
     films = [same_name(film, tmp_path / name) for name in ("one", "two")]
     run("summarize", *films, "--output-dir", "out")
     for name in ("one", "two"):
         assert Path("out", name, "film_summary.mp4").is_file()
         assert Path("out", name, "film_summary.json").is_file()
-    run("summarize", films[0], "--output-dir", "alone")
+
+
+def test_output_folder_of_one_input_has_no_folders(run: Run, film: Path) -> None:
+    run("summarize", film, "--output-dir", "alone")
     assert Path("alone/film_summary.json").is_file()
 
 
@@ -140,23 +166,42 @@ def test_stopped_run_leaves_nothing(
     assert list(Path().glob(".*")) == []
 
 
-def test_interrupted_batch(run: Run, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    films = [film, *(same_name(film, tmp_path / name).rename(tmp_path / f"{name}.mp4") for name in "bc")]
+@pytest.fixture
+def interrupted(
+    run: Run, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[Path], str]:
+    """The films of a batch that Ctrl-C ended while it wrote the second, and what it said."""
+    films = [film, *copies(film, tmp_path / "b.mp4", tmp_path / "c.mp4")]
     from vidsum.outputs import mp4
 
     encode = mp4.encode_segments
 
-    def interrupted(summary: Summary, path: Path, *options: Any) -> Any:
+    def interrupt(summary: Summary, path: Path, *options: Any) -> Any:
         if path.name.startswith(".b_"):
             raise KeyboardInterrupt
         return encode(summary, path, *options)
 
     with monkeypatch.context() as context:
-        context.setattr("vidsum.outputs.mp4.encode_segments", interrupted)
+        context.setattr("vidsum.outputs.mp4.encode_segments", interrupt)
         ran = run("summarize", *films, code=130)
-    assert ran.err.splitlines()[-1] == "interrupted"
+    return films, ran.err
+
+
+def test_interrupted_batch_says_so(interrupted: tuple[list[Path], str]) -> None:
+    _, printed = interrupted
+    assert printed.splitlines()[-1] == "interrupted"
+
+
+@pytest.mark.usefixtures("interrupted")
+def test_interrupted_batch_leaves_whole_results_alone() -> None:
     assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]
     assert list(Path().glob(".*")) == []
+
+
+def test_interrupted_batch_is_completed_by_the_next_run(
+    run: Run, interrupted: tuple[list[Path], str]
+) -> None:
+    films, _ = interrupted
     lines = run("summarize", *films, "--json").json_lines
     assert [line["data"].get("up_to_date", False) for line in lines] == [True, False, False]
     assert all(line["ok"] for line in lines)
@@ -173,7 +218,7 @@ def test_output_linked_to_input(run: Run, film: Path, link: str) -> None:
 COMMANDS = {"shots": "_shots.json", "summarize": "_summary.mp4", "extract": "_efficientnet_lite0.npz"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["shots", deep("summarize"), deep("extract")])
 def test_two_suffixes_of_one_stem(run: Run, film: Path, command: str) -> None:
     (other,), ending = copies(film, film.with_suffix(".MKV")), COMMANDS[command]
     run(command, other)
@@ -184,27 +229,48 @@ def test_two_suffixes_of_one_stem(run: Run, film: Path, command: str) -> None:
     assert written == [f"film.MKV{ending}", f"film.mp4{ending}"]
 
 
-def test_names_of_kinds(film: Path, run: Run) -> None:
-    def stems(*names: str) -> list[str]:
-        return [path.name for path in own_names(names, lambda _, stem: Path(stem)).values()]
+def stems(*paths: Path | str) -> list[str]:
+    """Return the names that outputs of these inputs take, without their endings."""
+    return [path.name for path in own_names(list(map(str, paths)), lambda _, stem: Path(stem)).values()]
 
+
+@pytest.fixture
+def beside(film: Path) -> Path:
+    """The folder of the film, in which other files have its name, and some that of a talk."""
     for name in ("film.wav", "film.npz", "film.srt", "talk.wav", "talk.npz", "talk.txt"):
         film.with_name(name).write_bytes(b"")
-    inputs = [str(film.with_name(name)) for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
+    return film.parent
+
+
+def test_video_takes_the_name_that_other_inputs_share(beside: Path) -> None:
+    inputs = [beside / name for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
     assert stems(*inputs) == ["film", "film.wav", "film.npz", "talk.wav"]
-    assert stems(inputs[0], "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
-    film.with_name("film.h5").write_bytes(b"")
-    assert stems(str(film.with_name("film.h5#video_1")), inputs[0]) == ["video_1", "film"]
-    film.with_name("talk.npz").unlink()
-    assert stems(inputs[3]) == ["talk"]
-    Path("film_summary.mp4").write_bytes(film.read_bytes())
+
+
+def test_missing_inputs_take_their_stems(beside: Path) -> None:
+    assert stems(beside / "film.mp4", "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
+
+
+def test_video_inside_a_file_takes_its_own_name(beside: Path) -> None:
+    (beside / "film.h5").write_bytes(b"")
+    assert stems(beside / "film.h5#video_1", beside / "film.mp4") == ["video_1", "film"]
+
+
+def test_sound_alone_of_its_name_takes_its_stem(beside: Path) -> None:
+    (beside / "talk.npz").unlink()
+    assert stems(beside / "talk.wav") == ["talk"]
+
+
+def test_output_with_the_name_of_an_input_is_refused(film: Path, run: Run) -> None:
+    copies(film, "film_summary.mp4")
     run("summarize", film, "film_summary.mp4", "--overwrite", code=1, error="over the input")
     assert Path("film_summary.mp4").read_bytes() == film.read_bytes()
     assert Path("film_summary_summary.mp4").exists()
 
 
 @pytest.mark.parametrize("letter", ["x", "\U0001f600"])
-def test_shortened_names(run: Run, film: Path, letter: str) -> None:
+def test_shortened_names(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
+    stub.install(monkeypatch)
     size = len(letter.encode())
     names = (letter * (250 // size) + end for end in ("1.ts", "2.ts", "2.mp4"))
     films = copies(film, *map(film.with_name, names))
@@ -216,17 +282,31 @@ def test_shortened_names(run: Run, film: Path, letter: str) -> None:
     assert max(len(os.fsencode(path.name)) for path in Path().iterdir()) <= 255
 
 
-def test_bad_item_in_batch(run: Run, film: Path) -> None:
+@pytest.fixture
+def odd_inputs(film: Path) -> tuple[Path | str, ...]:
+    """A film whose name no timeline can hold, features without a video, and a film."""
     (odd,) = copies(film, film.with_name(os.fsdecode(b"caf\xe9.mp4")))
     np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
-    inputs = (odd, "own.npz", film)
-    ran = run("shots", *inputs, "--export", "edl", "--export", "csv", "--json", code=1)
+    return odd, "own.npz", film
+
+
+def test_inputs_without_a_timeline_fail_alone(run: Run, odd_inputs: tuple[Path | str, ...]) -> None:
+    ran = run("shots", *odd_inputs, "--export", "edl", "--export", "csv", "--json", code=1)
     assert [len(result["errors"]) for result in map(json.loads, ran.out.splitlines())] == [1, 1, 0]
     written = sorted(path.name for path in Path().glob("*_shots.*"))
     assert written == ["film_shots.csv", "film_shots.edl", "film_shots.json"]
-    run("shots", *inputs, "--sheet", "--output-dir", "o", code=1)
-    run("summarize", *inputs, "-o", "o/{stem}.mp4", code=1)
-    assert len([*Path("o").rglob("*_sheet.png")]) == len([*Path("o").glob("*.mp4")]) == 2
+
+
+def test_features_without_a_video_have_no_sheet(run: Run, odd_inputs: tuple[Path | str, ...]) -> None:
+    run("shots", *odd_inputs, "--sheet", "--output-dir", "o", code=1)
+    assert len([*Path("o").rglob("*_sheet.png")]) == 2
+
+
+def test_features_without_a_video_have_no_summary_as_mp4(
+    run: Run, odd_inputs: tuple[Path | str, ...]
+) -> None:
+    run("summarize", *odd_inputs, "-o", "o/{stem}.mp4", code=1)
+    assert len([*Path("o").glob("*.mp4")]) == 2
 
 
 @pytest.mark.parametrize(
@@ -269,34 +349,57 @@ def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.Mon
     assert Path("all.csv").read_text() == "mine"
 
 
-def test_pipe_without_reader(run: Run, film: Path) -> None:
+def test_table_to_a_pipe_without_a_reader_is_refused(run: Run, film: Path) -> None:
     os.mkfifo("pipe")
     ran = run("shots", film, "--table", "pipe", code=1, error="no process reads this pipe")
     assert "Traceback" not in ran.err
+
+
+def test_table_goes_to_a_pipe(run: Run, film: Path) -> None:
     os.mkfifo("pipe.csv")
     transcript: list[str] = []
     reader = threading.Thread(target=lambda: transcript.append(Path("pipe.csv").read_text()), daemon=True)
     reader.start()
-    Path("null.json").symlink_to("/dev/null")
-    run("shots", film, "-o", "null.json", "--overwrite", "--table", "pipe.csv")
+    run("shots", film, "--table", "pipe.csv")
     reader.join(10)
     assert transcript[0].splitlines()[1].split(",")[1] == "done"
     assert is_special(Path("pipe.csv"))
+
+
+def test_output_to_a_device_leaves_the_device(run: Run, film: Path) -> None:
+    Path("null.json").symlink_to("/dev/null")
+    run("shots", film, "-o", "null.json", "--overwrite")
     assert is_special(Path("/dev/null"))
 
 
-def test_endless_queries(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_lists_are_refused(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     for words in (["ground", film, "--queries", "/dev/zero"], ["shots", "--from-file", "/dev/zero"]):
         run(*words, code=3, error="longer than 1 MiB")
+
+
+@pytest.fixture
+def of_playlist(run: Run, film: Path) -> str:
+    """A document that was edited: its video is a playlist, which reads the film."""
     run("shots", film)
     document, playlist = read_document("film_shots.json"), film.with_name("list.txt")
     playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")
     document["video"] |= {"container": "concat", "path": str(playlist)}
-    Path("evil.json").write_text(json.dumps(document))
-    for code, words in ((3, ["export", "evil.json", "-o", "x.edl"]), (0, ["report", "evil.json"])):
-        run(*words, code=code, error="is a playlist")
-    Path("evil.json").rename("film_shots.json")
+    Path("film_shots.json").write_text(json.dumps(document))
+    return "film_shots.json"
+
+
+@pytest.mark.parametrize(("command", "code"), [(["export", "-o", "x.edl"], 3), (["report"], 0)])
+def test_document_of_a_playlist_is_refused(run: Run, of_playlist: str, command: list[str], code: int) -> None:
+    verb, *options = command
+    run(verb, of_playlist, *options, code=code, error="is a playlist")
+
+
+@pytest.mark.usefixtures("of_playlist")
+def test_document_of_a_playlist_is_not_replaced(run: Run, film: Path) -> None:
     run("shots", film, "--report", code=1)
+
+
+def test_document_of_a_playlist_is_not_loaded(of_playlist: str) -> None:
     with pytest.raises(InputError, match="edited after"):
-        load("film_shots.json")
+        load(of_playlist)

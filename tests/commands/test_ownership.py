@@ -8,7 +8,7 @@ from tests.commands.conftest import csv_rows, files_here
 from tests.program import Run
 from vidsum.outputs.output_records import record_of
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 def test_a_table_that_was_edited_is_refused_before_any_work(run: Run, film: Path) -> None:

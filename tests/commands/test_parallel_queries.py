@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-COLOURS = ("blue", "green", "red", "yellow")
+COLOURS = ("blue", "green", "red")
 
 
 def ask(film: Path, *words: str, home: Path | None = None) -> "subprocess.Popen[bytes]":

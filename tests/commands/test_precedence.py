@@ -40,7 +40,7 @@ def write_file(path: Path, words: str, leaf: Leaf, places: set[str]) -> None:
 
 
 @given(used, st.sets(st.sampled_from(PLACES)))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_first_source_of_an_option_wins(
     tmp_path: Path, option: tuple[str, Leaf], places: set[str]
 ) -> None:

@@ -11,7 +11,7 @@ from tests.program import Run
 
 CPU = ("--device", "cpu")
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 def test_report_of_three_results(run: Run, film: Path) -> None:

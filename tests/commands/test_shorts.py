@@ -139,7 +139,7 @@ def size_of(path: str) -> tuple[int, int]:
 
 def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, language=("en", 0.99))
-    options = ("summarize", film, "--model", "uniform", "--budget", "40%")
+    options = ("summarize", film, "--model", "uniform", "--budget", "10%")
     run(*options)
     run(*options, "--vertical", "--aspect", "4:5", "--burn", "--json")
     assert size_of("film_summary.mp4") == (540, 676)

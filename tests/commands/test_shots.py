@@ -17,7 +17,7 @@ from vidsum.results.feature_h5 import read_group, write_h5
 from vidsum.results.features import Features
 from vidsum.video.probe import probe
 
-pytestmark = pytest.mark.usefixtures("loads")
+pytestmark = pytest.mark.usefixtures("known_film")
 
 
 @pytest.fixture
@@ -95,6 +95,7 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     assert points[:, 0].tolist() == [0, 44, 94, 144]
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_extract_cache(run: Run, film: Path, loads: list[str], tmp_path: Path) -> None:
     run("extract", film)
     Path("film_efficientnet_lite0.npz").rename("first.npz")

@@ -59,7 +59,10 @@ def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: s
     run("transcribe", film, "--format", form, "-o", "mine.mp4", code=2, error=f".{form} or .json")
 
 
-def test_events(run: Run, film: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events(
+    run: Run, film_with_tone: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = film_with_tone
     run("transcribe", film)
     none = run("transcribe", film, "--events", "-o", "-").json
     check_schema(none, "transcript")

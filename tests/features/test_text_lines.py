@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.conftest import deep
 from tests.media import Picture, video_info
 from vidsum.features.text_lines import RATE, RULES, LineTracker, StrokePicture, read_screen_text, sampling_for
 from vidsum.results.screen_text import ScreenLine, ScreenText, describe_unread
@@ -202,7 +203,7 @@ def scrolling(pixels_s: float, *, upwards: bool = True) -> Paint:
 
 
 @pytest.mark.parametrize("upwards", [True, False])
-@pytest.mark.parametrize("pixels_s", [40, 70, 110, 160])
+@pytest.mark.parametrize("pixels_s", [deep(40), 70, deep(110), 160])
 def test_each_line_of_scrolling_credits_is_read(pixels_s: float, upwards: bool) -> None:
     paint = scrolling(pixels_s, upwards=upwards)
     text, _ = read_film(paint, (HEIGHT + 60 * len(CREDITS)) / pixels_s)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.features.text_boxes import FoundBox, cut_line, find_bands, find_boxes, is_tall, sort_boxes
@@ -25,7 +25,6 @@ any_core = given(
 )
 
 
-@settings(max_examples=50)
 @any_core
 def test_box_has_the_middle_and_the_score_of_its_core(
     x: float, y: float, width: float, height: float, angle: float
@@ -35,7 +34,6 @@ def test_box_has_the_middle_and_the_score_of_its_core(
     assert 0.5 <= box.score <= 0.91
 
 
-@settings(max_examples=50)
 @any_core
 def test_box_is_wider_than_its_core_by_its_area(
     x: float, y: float, width: float, height: float, angle: float

@@ -5,6 +5,8 @@ VIDSUM_REGENERATE=1 python -m pytest tests/golden/test_errors.py
 
 import json
 import re
+import shutil
+from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,20 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def links(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with links to the material, the same for all tests; other files are removed afterwards."""
+    folder = tmp_path_factory.getbasetemp() / f"{material.name}-links"
+    folder.mkdir(exist_ok=True)
+    names = {path.name for path in material.iterdir()}
+    for name in names - {path.name for path in folder.iterdir()}:
+        (folder / name).symlink_to(material / name)
+    yield folder
+    for path in folder.iterdir():
+        if path.name not in names or not path.is_symlink():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 TEXTS = {
     "empty.txt": "",
     "broken.json": "{",
@@ -72,15 +88,13 @@ TEXTS = {
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row["arguments"]))
 def test_error(
     row: dict[str, Any],
-    material: Path,
-    here: Path,
+    links: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for path in material.iterdir():
-        (here / path.name).symlink_to(path)
+    monkeypatch.chdir(links)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    monkeypatch.setenv("XDG_DATA_HOME", str(here))  # not the archive of whoever runs the tests
+    monkeypatch.setenv("XDG_DATA_HOME", str(links))  # not the archive of whoever runs the tests
     monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     for name, value in row.get("variables", {}).items():
         monkeypatch.setenv(name, value)
@@ -89,7 +103,7 @@ def test_error(
         main()
     printed = capsys.readouterr().err
     stderr = re.sub("`[^`]*?vidsum", "`vidsum", printed)  # however Python was started
-    lines = stderr.replace(str(here), "<here>").splitlines()
+    lines = stderr.replace(str(links), "<here>").splitlines()
     error, hint, *_ = *lines, "", ""
     got = {"code": left.value.code, "error": error, "hint": hint}
     if REGENERATE:

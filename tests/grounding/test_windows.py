@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.grounding.windows import (
@@ -109,7 +109,6 @@ def proposals_of(n_rows: int, duration_s: float) -> WindowProposals:
 
 
 @given(n_rows=st.integers(1, 2000), shortest=st.integers(4, 64))
-@settings(max_examples=60, deadline=None)
 def test_windows_of_each_length_cover_the_video_and_the_last_is_all_of_it(n_rows: int, shortest: int) -> None:
     windows = sliding_windows(shortest, n_rows)
     by_length: dict[int, np.ndarray] = {}
@@ -122,7 +121,6 @@ def test_windows_of_each_length_cover_the_video_and_the_last_is_all_of_it(n_rows
 
 
 @given(data=st.data(), n_rows=st.integers(1, 2000))
-@settings(max_examples=100, deadline=None)
 def test_every_moment_is_met_by_a_whole_proposal(data: st.DataObject, n_rows: int) -> None:
     """Of clips of a second, moments of two seconds or more have a proposal of IoU .5 or more."""
     start = data.draw(st.integers(0, n_rows - 1))

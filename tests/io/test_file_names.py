@@ -20,7 +20,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.sets(LETTERS, max_size=4), typed=LETTERS)
 def test_only_name_that_is_equal_in_unicode_is_taken(here: Path, names: set[str], typed: str) -> None:
     for path in here.iterdir():

@@ -146,7 +146,7 @@ class User:
         assert {name: (self.root / name).read_bytes() for name in self.foreign} == self.foreign
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=14))
 def test_no_sequence_costs_a_foreign_file(
     steps: list[tuple[Any, ...]], tmp_path_factory: pytest.TempPathFactory
@@ -165,7 +165,7 @@ def test_no_sequence_costs_a_foreign_file(
         user.check()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=st.lists(st.tuples(KINDS, st.integers(0, 9)), max_size=6), last=KINDS)
 def test_runs_that_were_killed_leave_nothing_foreign(
     runs: list[tuple[list[str], int]], last: list[str], tmp_path_factory: pytest.TempPathFactory

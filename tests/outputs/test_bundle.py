@@ -2,7 +2,9 @@
 
 import shutil
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,20 +29,56 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_video(tmp_path_factory.mktemp("odd") / "odd.avi", codec="mpeg4", n_frames=250).path
 
 
-def test_bundle(film: Path, odd: Path, tmp_path: Path) -> None:
-    named = [*results(film), *results(odd)[:1], *((item.kind, item) for item in texts(film))]
-    for name in ("one.zip", "two.zip"):
-        assert write_bundle(named, tmp_path / name, "A film") == ()
-    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two.zip"]
-    shutil.unpack_archive(tmp_path / "one.zip", out := tmp_path / "out")
-    stem = "media/a _b_ film"
-    names = sorted(str(path.relative_to(out)) for path in out.rglob("*.*"))
-    assert names == ["index.html", f"{stem}.descriptions.vtt", f"{stem}.mp4", f"{stem}.vtt", "media/odd.mp4"]
-    assert (out / f"{stem}.mp4").read_bytes() == film.read_bytes()
-    assert is_playable(probe(out / "media" / "odd.mp4"))
-    assert (out / f"{stem}.vtt").read_text().startswith("WEBVTT")
-    page = (out / "index.html").read_text()
+STEM = "media/a _b_ film"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle of results about two films, and its unpacked files."""
+
+    archive: Path
+    files: Path
+
+
+@pytest.fixture(scope="module")
+def bundle(film: Path, odd: Path, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    folder = tmp_path_factory.mktemp("bundle")
+    assert write_bundle(named_results(film, odd), folder / "one.zip", "A film") == ()
+    assert [path.name for path in folder.iterdir()] == ["one.zip"]
+    shutil.unpack_archive(folder / "one.zip", folder / "out")
+    return Bundle(folder / "one.zip", folder / "out")
+
+
+def named_results(film: Path, odd: Path) -> list[tuple[str, Any]]:
+    return [*results(film), *results(odd)[:1], *((item.kind, item) for item in texts(film))]
+
+
+def test_bundle_has_the_same_bytes_in_every_run(
+    bundle: Bundle, film: Path, odd: Path, tmp_path: Path
+) -> None:
+    write_bundle(named_results(film, odd), tmp_path / "two.zip", "A film")
+    assert (tmp_path / "two.zip").read_bytes() == bundle.archive.read_bytes()
+
+
+def test_bundle_has_a_page_videos_and_texts(bundle: Bundle) -> None:
+    names = sorted(str(path.relative_to(bundle.files)) for path in bundle.files.rglob("*.*"))
+    assert names == ["index.html", f"{STEM}.descriptions.vtt", f"{STEM}.mp4", f"{STEM}.vtt", "media/odd.mp4"]
+
+
+def test_video_that_browsers_play_is_in_the_bundle_as_it_is(bundle: Bundle, film: Path) -> None:
+    assert (bundle.files / f"{STEM}.mp4").read_bytes() == film.read_bytes()
+
+
+def test_other_video_is_in_the_bundle_so_that_browsers_play_it(bundle: Bundle) -> None:
+    assert is_playable(probe(bundle.files / "media" / "odd.mp4"))
+
+
+def test_texts_of_a_bundle_are_tracks(bundle: Bundle) -> None:
+    assert (bundle.files / f"{STEM}.vtt").read_text().startswith("WEBVTT")
+
+
+def test_page_of_a_bundle_has_its_title_and_videos(bundle: Bundle) -> None:
+    page = (bundle.files / "index.html").read_text()
     assert "<h1>A film</h1>" in page
     assert [entry["src"] for entry in parse(page).all("video")] == [
         "media/a%20_b_%20film.mp4",
@@ -49,7 +87,7 @@ def test_bundle(film: Path, odd: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a <b> film.mp4", "A _b_ FILM.mp4", "a <b> film.mkv"])
-def test_bundle_equal_names(film: Path, tmp_path: Path, name: str) -> None:
+def test_equal_names_of_a_bundle_are_numbered(film: Path, tmp_path: Path, name: str) -> None:
     """On systems that ignore case, too."""
     other = make_video(tmp_path / name, n_frames=250).path
     both = [item for entry in (film, other) for item in texts(entry)]
@@ -59,24 +97,43 @@ def test_bundle_equal_names(film: Path, tmp_path: Path, name: str) -> None:
     assert len(names) == 6
 
 
-def test_report_path(film: Path, tmp_path: Path) -> None:
-    result = results(film)[0][1]
+@pytest.fixture
+def result(film: Path) -> Any:
+    return results(film)[0][1]
+
+
+def test_report_of_another_suffix_is_refused(result: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"out: output must end in .html or .zip"):
         write_report(result, tmp_path / "out")
+
+
+def test_report_in_a_missing_folder_is_refused(result: Any, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
         write_report(result, tmp_path / "none" / "out.zip")
-    write_report(result, target := tmp_path / "out.zip")
-    write_report(result, target)  # which its record lists
+
+
+def test_own_report_is_replaced(result: Any, tmp_path: Path) -> None:
+    for _ in range(2):
+        write_report(result, tmp_path / "out.zip")
+
+
+def test_foreign_report_is_replaced_on_request_alone(result: Any, tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
     target.write_bytes(b"mine")
     with pytest.raises(OutputError, match="already exists"):
         write_report(result, target)
+    assert target.read_bytes() == b"mine"
     write_report(result, target, overwrite=True)
+    assert zipfile.is_zipfile(target)
+
+
+def test_suffix_of_a_report_may_be_in_capitals(result: Any, tmp_path: Path) -> None:
     write_report(result, tmp_path / "OUT2.ZIP")
     assert zipfile.is_zipfile(tmp_path / "OUT2.ZIP")
     write_report(result, tmp_path / "page.HTML")
     assert (tmp_path / "page.HTML").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:
+def test_report_warns_of_a_video_that_browsers_do_not_play(odd: Path, tmp_path: Path) -> None:
     _, ((video, warning),) = report_text(results(odd), tmp_path / "page.html")
     assert (video, "mpeg4" in warning, "bundle" in warning) == (str(odd), True, True)

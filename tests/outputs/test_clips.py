@@ -35,12 +35,16 @@ def test_clips_are_the_moments(result: Grounding, tmp_path: Path) -> None:
         assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)
         (frame,) = read_frames_at(probe(path), [1.0])
         np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=12)
+
+
+def test_folder_of_clips_below_a_file_is_refused(result: Grounding, tmp_path: Path) -> None:
+    (tmp_path / "clips").write_bytes(b"a file")
     with pytest.raises(OutputError, match="cannot be made"):
-        write_clips(result, clips[0], "film")
+        write_clips(result, tmp_path / "clips", "film")
 
 
 @pytest.mark.parametrize("pad_s", [0.5, 3, 1e9])
-def test_clip_lengths(result: Grounding, tmp_path: Path, pad_s: float) -> None:
+def test_pad_leaves_whole_shots_as_long_as_they_are(result: Grounding, tmp_path: Path, pad_s: float) -> None:
     write_clips(result, tmp_path, "film", pad_s=pad_s)
     for name, length_s in (("green_film_0m02s", 2), ("yellow_film_0m06s", 4)):
         assert probe(tmp_path / f"{name}.mp4").duration_s == pytest.approx(length_s, abs=0.05)
@@ -63,20 +67,24 @@ def test_pad_stops_at_cuts(
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), "long"])
-def test_clip_length_errors(result: Grounding, tmp_path: Path, bad: float) -> None:
+def test_wrong_pad_is_refused(result: Grounding, tmp_path: Path, bad: float) -> None:
     with pytest.raises(UsageError, match="pad_s must be"):
         write_clips(result, tmp_path, "film", pad_s=bad)
 
 
-def test_clip_names() -> None:
-    """Moments may begin in one second, texts have the same letters, and videos last for hours."""
+@pytest.fixture
+def names_of_moments() -> list[str]:
+    """Names where moments begin in one second, texts have the same letters, and videos last for hours."""
     moments = tuple(Moment(start, start + 5, 0.5) for start in (21.0, 21.9, 3723.5))
     queries = tuple(QueryMoments(text, moments[:2], np.zeros(0, np.float32)) for text in ("A dog!", "a_dog"))
     long = QueryMoments("zwei Männer " * 9, moments[2:], np.zeros(0, np.float32))
     odd = QueryMoments("?!", moments[:1], np.zeros(0, np.float32))
     result = Grounding((*queries, long, odd), np.zeros(0), 1.0, 4000.0, "similarity", "vse")
-    names = [path.stem for path, _ in clip_paths(result, "x", "my_film")]
-    assert names == [
+    return [path.stem for path, _ in clip_paths(result, "x", "my_film")]
+
+
+def test_each_moment_has_a_name_by_its_query_and_start(names_of_moments: list[str]) -> None:
+    assert names_of_moments == [
         "a-dog_my_film_0m21s",
         "a-dog_my_film_0m21s-2",
         "a-dog_my_film_0m21s-3",
@@ -84,11 +92,26 @@ def test_clip_names() -> None:
         "zwei-männer-zwei-männer-zwei-männer-zwei_my_film_1h02m03s",
         "query_my_film_0m21s",
     ]
-    assert {video_stem(name) for name in names} == {"my_film"}
+
+
+@pytest.fixture
+def names_of_shots() -> list[str]:
+    """The first and the last of a thousand."""
     shots = Shots(np.arange(1002.0), "uniform")
-    names = [path.stem for path, _ in clip_paths(shots, "x", "f")][::1000]
-    assert names == ["f-Scene-0001", "f-Scene-1001"]
-    assert [video_stem(name) for name in (*names, "a_film")] == ["f", "f", None]
+    return [path.stem for path, _ in clip_paths(shots, "x", "f")][::1000]
+
+
+def test_clips_of_shots_are_numbered(names_of_shots: list[str]) -> None:
+    assert names_of_shots == ["f-Scene-0001", "f-Scene-1001"]
+
+
+def test_names_of_clips_tell_the_video(names_of_moments: list[str], names_of_shots: list[str]) -> None:
+    assert {video_stem(name) for name in names_of_moments} == {"my_film"}
+    assert {video_stem(name) for name in names_of_shots} == {"f"}
+
+
+def test_name_of_a_film_tells_no_video() -> None:
+    assert video_stem("a_film") is None
 
 
 def test_several_queries_have_no_list_of_moments(result: Grounding) -> None:

@@ -35,7 +35,7 @@ def edits(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
     return edited
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_edited_record_counts_as_none(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

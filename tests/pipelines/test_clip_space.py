@@ -22,6 +22,7 @@ from vidsum.types import FloatArray
 QUERIES = ["a dog in the snow", "two people dance", "a red wall"]
 COLOURS = [(220, 20, 20), (20, 220, 20), (20, 20, 220)]
 SHOT_S, FPS = 8, 5
+pytestmark = pytest.mark.deep  # both networks of CLIP become ONNX graphs; tests/features has each of them
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 

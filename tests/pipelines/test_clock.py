@@ -3,7 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from vidsum.results.clock import to_player_time
 from vidsum.results.formats import FORMATS
 from vidsum.results.load import find_fault, load
 from vidsum.results.shots import Shots
+from vidsum.results.transcript import Transcript
 from vidsum.times import parse_subtitles
 
 LATE_S = 2.0
@@ -34,12 +35,13 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=KINDS)
-def late(request: pytest.FixtureRequest, tmp_path: Path) -> MadeVideo:
+@pytest.fixture(scope="module", params=KINDS)
+def late(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
     """Six seconds."""
     suffix = request.param.partition(",")[0]
     return make_video(
-        tmp_path / f"late.{suffix}", **{"n_frames": 150, "sound": True, "gop": 25, **KINDS[request.param]}
+        tmp_path_factory.mktemp("late") / f"late.{suffix}",
+        **{"n_frames": 150, "sound": True, "gop": 25, **KINDS[request.param]},
     )
 
 
@@ -56,57 +58,126 @@ def picture_at(video: MadeVideo) -> float:
     return next(float(time_s) for time_s in times if time_s - times[0] > 2.98) - start_s
 
 
-def test_exports_by_players_clock(late: MadeVideo, tmp_path: Path) -> None:
-    shots, cut_s = shots_of(late), picture_at(late)
+@pytest.fixture
+def timelines(late: MadeVideo, tmp_path: Path) -> dict[str, str]:
+    """The shots of the film in each format."""
+    return texts_of(shots_of(late), tmp_path)
+
+
+def texts_of(shots: Shots, folder: Path) -> dict[str, str]:
+    return {
+        format: timeline_text(shots, format, folder / "x")[0] for format in FORMATS if format != "chapters"
+    }
+
+
+CUT = {
+    "csv": lambda text: float(text.splitlines()[2].split(",")[0]),
+    "kodi": lambda text: float(text.splitlines()[1].split("\t")[0]),
+    "ffmetadata": lambda text: int(re.findall(r"START=(\d+)", text)[1]) / 1000,
+    "srt": lambda text: parse_subtitles(text)[1][0],
+    "vtt": lambda text: parse_subtitles(text)[1][0],
+    "otio": lambda text: second_of_otio(text),
+    "fcpxml": lambda text: second_of_fcpxml(text),
+}
+"""When the second shot begins, by the text of a format."""
+
+
+def second_of_otio(text: str) -> float:
+    clip = json.loads(text)["tracks"]["children"][0]["children"][1]
+    start = clip["source_range"]["start_time"]
+    return float(start["value"] / start["rate"])
+
+
+def second_of_fcpxml(text: str) -> float:
+    clips = list(ElementTree.fromstring(text).iter("asset-clip"))
+    return float(Fraction(clips[1].attrib["start"].rstrip("s")))
+
+
+def test_timelines_have_players_times(late: MadeVideo, timelines: dict[str, str]) -> None:
+    result = {format: cut(timelines[format]) for format, cut in CUT.items()}
+    assert result == pytest.approx(dict.fromkeys(result, picture_at(late)), abs=0.041)
+
+
+def test_timelines_of_a_result_without_an_offset_are_the_same(
+    late: MadeVideo, timelines: dict[str, str], tmp_path: Path
+) -> None:
+    shots = shots_of(late)
     old = replace(shots, video=replace(shots.video, start_offset_s=None))
-    write_chaptered(shots, tmp_path / "copy.mkv")
+    assert texts_of(old, tmp_path) == timelines
+
+
+def test_chapters_of_a_copy_have_players_times(late: MadeVideo, tmp_path: Path) -> None:
+    write_chaptered(shots_of(late), tmp_path / "copy.mkv")
     with av.open(str(tmp_path / "copy.mkv")) as copy:
-        result = {"copy": float(copy.chapters()[1]["start"] * copy.chapters()[1]["time_base"])}
-    texts = {
-        format: timeline_text(shots, format, tmp_path / "x")[0] for format in FORMATS if format != "chapters"
-    }
-    assert texts == {format: timeline_text(old, format, tmp_path / "x")[0] for format in texts}
-    result |= {
-        "csv": float(texts["csv"].splitlines()[2].split(",")[0]),
-        "kodi": float(texts["kodi"].splitlines()[1].split("\t")[0]),
-        "ffmetadata": int(re.findall(r"START=(\d+)", texts["ffmetadata"])[1]) / 1000,
-        **{form: parse_subtitles(texts[form])[1][0] for form in ("srt", "vtt")},
-    }
-    clip = json.loads(texts["otio"])["tracks"]["children"][0]["children"][1]["source_range"]["start_time"]
-    result["otio"] = clip["value"] / clip["rate"]
-    clips = list(ElementTree.fromstring(texts["fcpxml"]).iter("asset-clip"))
-    result["fcpxml"] = float(Fraction(clips[1].attrib["start"].rstrip("s")))
-    page, _ = report_text([("x", shots)], tmp_path / "x.html")
-    result["report"] = float(re.findall(r'class="cut"[^>]* data-start="([\d.]+)"', page)[1])
-    assert result == pytest.approx(dict.fromkeys(result, cut_s), abs=0.041)
-    # MLT (by experiment) counts pictures from the first one
-    first = 90 if shots.video.fps < 20 else 75
-    mlt = ElementTree.fromstring(texts["mlt"]).find("playlist[@id='playlist0']")
+        chapter = copy.chapters()[1]
+    assert float(chapter["start"] * chapter["time_base"]) == pytest.approx(picture_at(late), abs=0.041)
+
+
+def test_cuts_of_a_report_have_players_times(late: MadeVideo, tmp_path: Path) -> None:
+    page, _ = report_text([("x", shots_of(late))], tmp_path / "x.html")
+    cut_s = float(re.findall(r'class="cut"[^>]* data-start="([\d.]+)"', page)[1])
+    assert cut_s == pytest.approx(picture_at(late), abs=0.041)
+
+
+def test_mlt_counts_pictures_from_the_first(late: MadeVideo, timelines: dict[str, str]) -> None:
+    """By experiment."""
+    first = 90 if shots_of(late).video.fps < 20 else 75
+    mlt = ElementTree.fromstring(timelines["mlt"]).find("playlist[@id='playlist0']")
     assert mlt is not None
     entries = [int(entry.attrib["in"]) for entry in mlt.iter("entry")]
     assert entries == pytest.approx([0, first], abs=1)
 
 
-@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
-def test_speech_before_first_picture(
-    suffix: str, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@dataclass(frozen=True)
+class Spoken:
+    """A film whose pictures begin behind its sound, and its transcript."""
+
+    path: Path
+    transcript: Transcript
+    recognizer: stub.StubModel
+
+
+@pytest.fixture(params=[".mkv", ".mp4"])
+def spoken(
+    request: pytest.FixtureRequest, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Spoken:
     model = stub.install(monkeypatch)
-    late = make_video(tmp_path / f"late{suffix}", n_frames=50, sound=True, late_s=LATE_S)
-    on_time = make_video(tmp_path / f"plain{suffix}", n_frames=50, sound=True)
-    transcript, plain = vidsum.transcribe(late.path), vidsum.transcribe(on_time.path)
-    assert transcript.words[0].start_s == pytest.approx(-LATE_S, abs=0.1)
-    assert transcript.words[-1].end_s > 0
+    path = make_video(tmp_path / f"late{request.param}", n_frames=50, sound=True, late_s=LATE_S).path
+    return Spoken(path, vidsum.transcribe(path), model)
+
+
+def test_words_before_the_first_picture_have_times_below_zero(spoken: Spoken) -> None:
+    words = spoken.transcript.words
+    assert words[0].start_s == pytest.approx(-LATE_S, abs=0.1)
+    assert words[-1].end_s > 0
+
+
+def test_speech_ahead_of_pictures_is_recorded_where_there_is_any(spoken: Spoken, tmp_path: Path) -> None:
+    on_time = make_video(tmp_path / f"plain{spoken.path.suffix}", n_frames=50, sound=True)
+    plain = vidsum.transcribe(on_time.path)
+    assert "ahead_s" in spoken.transcript.provenance["speech"]
     assert "ahead_s" not in plain.provenance["speech"]
-    assert vidsum.transcribe(late.path) == transcript
-    assert len(model.tasks) == 2
-    document = transcript.to_dict()
-    assert find_fault(document) is None
-    vidsum.write_json(transcript, tmp_path / "t.json")
-    assert load(tmp_path / "t.json") == transcript
-    cues = parse_subtitles(to_player_time(transcript).as_text("srt"))
+
+
+def test_transcript_of_a_late_film_is_cached(spoken: Spoken) -> None:
+    n_tasks = len(spoken.recognizer.tasks)
+    assert vidsum.transcribe(spoken.path) == spoken.transcript
+    assert len(spoken.recognizer.tasks) == n_tasks
+
+
+def test_times_below_zero_are_written_and_read(spoken: Spoken, tmp_path: Path) -> None:
+    assert find_fault(spoken.transcript.to_dict()) is None
+    vidsum.write_json(spoken.transcript, tmp_path / "t.json")
+    assert load(tmp_path / "t.json") == spoken.transcript
+
+
+def test_subtitles_of_a_late_film_have_players_times(spoken: Spoken) -> None:
+    cues = parse_subtitles(to_player_time(spoken.transcript).as_text("srt"))
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)
     assert cues[-1][1] <= LATE_S + 2.1
+
+
+def test_corrected_subtitles_of_a_late_film_have_its_times(spoken: Spoken, tmp_path: Path) -> None:
     (tmp_path / "mine.srt").write_text("1\n00:00:02,500 --> 00:00:03,500\nA dog.\n")
-    (line,) = read_corrected(tmp_path / "mine.srt", vidsum.probe(late.path))
+    (line,) = read_corrected(tmp_path / "mine.srt", vidsum.probe(spoken.path))
     assert (line.start_s, line.end_s) == pytest.approx((0.5, 1.5), abs=0.03)

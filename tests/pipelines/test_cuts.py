@@ -9,6 +9,7 @@ import pytest
 
 import vidsum
 from tests import media
+from tests.conftest import deep, deep_but
 from tests.pictures import cells
 from vidsum.pipelines import decoding as jobs
 from vidsum.results.shots import Shots
@@ -97,7 +98,10 @@ def shots_in(clip: Path) -> set[int]:
     return {round((float(picture[4:16, 4:24].mean()) - 20) / 50) for picture in pictures}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+USUAL = ("usual", "no key frames at cuts", "open groups", "uneven", "transport stream", "raw")
+
+
+@pytest.mark.parametrize("kind", deep_but(USUAL, KINDS))
 def test_shots_at_cuts(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
     result = shots_of(film.path)
@@ -178,7 +182,7 @@ def test_shots_of_damaged_film(tmp_path: Path) -> None:
     assert sorted(errors)[1] < 0.0011
 
 
-@pytest.mark.parametrize("kind", ["no key frames at cuts", "matroska"])
+@pytest.mark.parametrize("kind", ["no key frames at cuts", deep("matroska")])
 def test_clips_of_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind).path
     for number, shot in enumerate(shots_of(film).intervals):

@@ -72,28 +72,41 @@ class File:
 TAG, DATE = {"ETag": '"1"'}, {"Last-Modified": "Mon, 23 Nov 2026 10:00:00 GMT"}
 
 
-@pytest.mark.parametrize("version", [TAG, DATE, TAG | DATE, {"ETag": 'W/"1"'}])
-def test_unchanged_copy(server: Server, home: Path, version: dict[str, str]) -> None:
-    url = server.serve("/a/film.mp4", file := File(FILM, version))
-    seen: list[tuple[str, float, float]] = []
-    path = download(url, progress=lambda what, done, total: seen.append((what, done, total)))
+VERSIONS = [TAG, DATE, TAG | DATE, {"ETag": 'W/"1"'}]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_copy_is_the_file(server: Server, home: Path, version: dict[str, str]) -> None:
+    path = download(server.serve("/a/film.mp4", File(FILM, version)))
     assert path.name.startswith("film_")
     assert home in path.parents
     assert path.read_bytes() == FILM
-    assert seen[-1] == ("downloading", len(FILM), len(FILM))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_unchanged_file_is_not_sent_again(server: Server, version: dict[str, str]) -> None:
+    url = server.serve("/a/film.mp4", file := File(FILM, version))
+    path = download(url)
     assert download(url) == path
     assert path.read_bytes() == FILM
     assert [bool(requests) for requests in file.received] == [False, True]
 
 
-def test_changed_file(server: Server) -> None:
+def test_progress_of_a_download_ends_at_its_size(server: Server) -> None:
+    url = server.serve("/a/film.mp4", File(FILM, TAG))
+    seen: list[tuple[str, float, float]] = []
+    download(url, progress=lambda what, done, total: seen.append((what, done, total)))
+    assert seen[-1] == ("downloading", len(FILM), len(FILM))
+
+
+def test_changed_file_is_sent_again(server: Server) -> None:
     for content, tag in ((FILM, "1"), (b"new", "2")):
         url = server.serve("/film.mp4", File(content, {"ETag": f'"{tag}"'}))
         assert download(url).read_bytes() == content
 
 
 @pytest.mark.parametrize("version", [TAG, DATE])
-def test_resumed_transfer(server: Server, version: dict[str, str]) -> None:
+def test_transfer_that_breaks_off_is_resumed(server: Server, version: dict[str, str]) -> None:
     url = server.serve("/film.mp4", file := File(FILM, version, after=270_000))
     assert download(url).read_bytes() == FILM
     assert len(file.received) == 3
@@ -110,7 +123,7 @@ def test_the_next_run_continues(server: Server) -> None:
     assert "Range" in file.received[0]
 
 
-def test_resumed_other_version(server: Server) -> None:
+def test_rest_of_another_version_is_not_joined(server: Server) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG, after=100_000))
     with pytest.raises(InputError):
         download(url)
@@ -118,7 +131,7 @@ def test_resumed_other_version(server: Server) -> None:
     assert download(url).read_bytes() == FILM[::-1]
 
 
-def test_file_without_version(server: Server) -> None:
+def test_file_without_a_version_is_sent_again(server: Server) -> None:
     url = server.serve("/film.mp4", file := File(FILM, {}))
     download(url)
     assert download(url).read_bytes() == FILM
@@ -135,10 +148,13 @@ def _endless(handler: BaseHTTPRequestHandler) -> None:
         return
 
 
-def test_size_and_time_are_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_file_is_refused(server: Server) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG))
     with pytest.raises(InputError, match=r"larger than 0\.0001 GB"):
         download(url, max_gigabytes=0.0001)
+
+
+def test_silent_server_is_an_error_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TIMEOUTS_S", (1.0, 0.05))
     silent = server.serve("/silent.mp4", lambda handler: module.time.sleep(0.3))
     with pytest.raises(InputError, match="does not answer in time"):
@@ -175,7 +191,7 @@ SIZE = len(FILM)
         answer(416, TAG),
     ],
 )
-def test_foreign_parts(server: Server, rest: Responder) -> None:
+def test_foreign_part_is_refused(server: Server, rest: Responder) -> None:
     url = server.serve("/film.mp4", parts(BEGIN, rest))
     with pytest.raises(InputError, match=r"different versions|broke off") as error:
         download(url)
@@ -204,7 +220,7 @@ def test_foreign_parts(server: Server, rest: Responder) -> None:
         (redirect("http://localhost:9/x?token=SECRET99"), "localhost cannot be reached"),
     ],
 )
-def test_not_a_video_file(server: Server, respond: object, fault: str) -> None:
+def test_answer_that_is_no_video_file_is_refused(server: Server, respond: object, fault: str) -> None:
     url = server.serve("/film.mp4", respond)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=fault) as error:
         download(url, max_gigabytes=0.001)
@@ -230,7 +246,7 @@ def _slow_name(*_: object) -> None:
     ],
     ids=["body", "long body", "header", "status", "redirections", "name"],
 )
-def test_transfer_time_limit(
+def test_slow_transfer_ends_within_its_limit(
     server: Server, respond: Responder | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = server.serve("/film.mp4", respond or b"")
@@ -314,7 +330,7 @@ def test_files_are_not_taken_for_lists(head: bytes) -> None:
         require_file({"Content-Type": content_type, "Content-Length": "9"}, head)
 
 
-def test_download_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_uses_the_copy_and_asks_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG))
     path = download(url)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
@@ -331,37 +347,69 @@ def _program(folder: Path, body: str) -> None:
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
 
 
-def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+WRITES = """
+place = words[words.index('-o') + 1].replace('%(ext)s', 'webm')
+pathlib.Path(place).write_text(sys.stdin.read())
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of programs, where yt-dlp will be."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_page_is_left_to_yt_dlp(server: Server, programs: Path) -> None:
     url = server.serve("/watch?v=1", b"<html>")
-    place = "words[words.index('-o') + 1].replace('%(ext)s', 'webm')"
-    _program(tmp_path, f"pathlib.Path({place}).write_text(sys.stdin.read())")
+    _program(programs, WRITES)
     path = download(url)
     assert (path.name[:6], path.read_text()) == ("watch_", url)
-    _program(tmp_path, "sys.exit('ERROR: gone')")
-    assert download(url) == path  # it is not fetched twice
-    other = server.serve("/watch?v=2", b"<html>")
-    with pytest.raises(InputError, match=r"yt-dlp got no video \(gone\)"):
-        download(other)
-    _program(tmp_path, "")
-    with pytest.raises(InputError, match="live, or too large"):
-        download(other)
-    _program(tmp_path, "import time; time.sleep(9)")
+
+
+def test_video_of_a_page_is_not_fetched_twice(server: Server, programs: Path) -> None:
+    url = server.serve("/watch?v=1", b"<html>")
+    _program(programs, WRITES)
+    path = download(url)
+    _program(programs, "sys.exit('ERROR: gone')")
+    assert download(url) == path
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("sys.exit('ERROR: gone')", r"yt-dlp got no video \(gone\)"),
+        ("", "live, or too large"),
+    ],
+    ids=["error", "no file"],
+)
+def test_page_of_which_yt_dlp_has_no_video_is_an_error(
+    server: Server, programs: Path, body: str, fault: str
+) -> None:
+    _program(programs, body)
+    with pytest.raises(InputError, match=fault):
+        download(server.serve("/watch?v=2", b"<html>"))
+
+
+def test_yt_dlp_ends_within_the_limit(
+    server: Server, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(programs, "import time; time.sleep(9)")
     monkeypatch.setattr(module, "_MAX_TIME_S", 0.1)
     with pytest.raises(InputError, match="did not end within"):
-        download(other)
+        download(server.serve("/watch?v=2", b"<html>"))
 
 
 @pytest.mark.parametrize(
     "url", ["http://", "http://[", "https://no host/film.mp4", "http://127.0.0.1:99999/a"]
 )
-def test_bad_addresses(url: str) -> None:
+def test_bad_address_is_refused(url: str) -> None:
     with pytest.raises(InputError, match=r"valid URL|cannot be reached"):
         download(url)
 
 
 @given(st.text())
-def test_any_address(text: str) -> None:
+def test_copy_of_any_address_has_a_plain_name(text: str) -> None:
     path = copy_path(f"https://example.com/{text}")
     assert path.parent.parent == module.home() / "videos"
     assert path.name == Path(path.name).name
@@ -381,11 +429,11 @@ def test_any_address(text: str) -> None:
         ("https://a.org/..%2F..%2Fetc/.mp4", "video_XX.mp4"),
     ],
 )
-def test_copy_names(url: str, name: str) -> None:
+def test_copy_is_named_for_its_address(url: str, name: str) -> None:
     assert copy_path(url).name == name.replace("XX", sha256(url.encode()).hexdigest()[:8])
 
 
-def test_is_web() -> None:
+def test_web_addresses_are_not_files() -> None:
     names = ("HTTPS://a", "http://a", "film.mp4", "rtsp://a", "/http://a")
     assert [*filter(is_web, names)] == ["HTTPS://a", "http://a"]
 

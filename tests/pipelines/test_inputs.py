@@ -42,13 +42,15 @@ def names(inputs: list[str], folder: Path) -> list[str]:
     return [os.path.relpath(path, folder) for path in inputs]
 
 
-def test_expand_by_content(folder: Path) -> None:
+def test_videos_of_a_folder_are_known_by_content(folder: Path) -> None:
     assert names(expand([str(folder)]), folder) == ["film.mp4"]
-    below = ["film.mp4", "below/without_suffix"]
-    assert names(expand([str(folder)], recursive=True), folder) == below
 
 
-def test_expand_by_name(folder: Path) -> None:
+def test_videos_of_subfolders_are_listed_on_request(folder: Path) -> None:
+    assert names(expand([str(folder)], recursive=True), folder) == ["film.mp4", "below/without_suffix"]
+
+
+def test_broken_files_with_a_videos_suffix_are_listed(folder: Path) -> None:
     named = {
         "cut.mkv": (folder / "film.mp4").read_bytes()[:500],
         "empty.mov": b"",
@@ -67,22 +69,35 @@ def test_expand_by_name(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_expand_pipes(folder: Path) -> None:
+def test_pipes_with_a_videos_suffix_are_listed(folder: Path) -> None:
     for name in ("pipe", "pipe.mp4", "pipe.ts"):
         os.mkfifo(folder / name)
     assert names(expand([str(folder)]), folder) == ["film.mp4", "pipe.mp4", "pipe.ts"]
 
 
-def test_expand_skips_own_files(folder: Path) -> None:
-    write_segments(
-        probe(folder / "film.mp4"), [(0, 0.5)], folder / "film_1_1.mp4", comment="vidsum " + "0f" * 16
-    )
+@pytest.fixture
+def own_clip(folder: Path) -> Path:
+    """A clip that vidsum wrote, in the folder."""
+    path = folder / "film_1_1.mp4"
+    write_segments(probe(folder / "film.mp4"), [(0, 0.5)], path, comment="vidsum " + "0f" * 16)
+    return path
+
+
+@pytest.mark.usefixtures("own_clip")
+def test_own_files_of_a_folder_are_skipped(folder: Path) -> None:
+    assert names(expand([str(folder)]), folder) == ["film.mp4"]
+
+
+def test_own_file_that_is_named_is_an_input(own_clip: Path) -> None:
+    assert expand([str(own_clip)]) == [str(own_clip)]
+
+
+def test_file_whose_comment_is_about_vidsum_is_listed(folder: Path) -> None:
     write_segments(probe(folder / "film.mp4"), [(0, 0.5)], folder / "mine.mp4", comment="vidsum is a program")
     assert names(expand([str(folder)]), folder) == ["film.mp4", "mine.mp4"]
-    assert expand([str(folder / "film_1_1.mp4")]) == [str(folder / "film_1_1.mp4")]  # named: taken
 
 
-def test_expand_skips_songs(folder: Path) -> None:
+def test_songs_of_a_folder_are_skipped(folder: Path) -> None:
     with av.open(str(folder / "song.mka"), "w", format="matroska") as container:
         stream = container.add_stream("pcm_s16le", rate=8000, layout="mono")
         frame = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.int16), layout="mono")
@@ -91,44 +106,63 @@ def test_expand_skips_songs(folder: Path) -> None:
     assert "song.mka" not in names(expand([str(folder)]), folder)
 
 
-def test_expand_once(folder: Path) -> None:
+def test_each_input_is_listed_once_in_the_order_of_naming(folder: Path) -> None:
     film = str(folder / "film.mp4")
     assert expand(["no.mp4", film, str(folder), "n" * 300, film]) == ["no.mp4", film, "n" * 300]
-    empty = folder / "empty"
-    empty.mkdir()
-    assert expand([str(empty)]) == [str(empty)]
 
 
-def test_expand_link_loops(folder: Path) -> None:
+def test_folder_without_videos_is_an_input(tmp_path: Path) -> None:
+    assert expand([str(tmp_path)]) == [str(tmp_path)]
+
+
+def test_links_that_lead_back_are_followed_once(folder: Path) -> None:
     (folder / "below" / "again").symlink_to(folder)
     assert len(expand([str(folder)], recursive=True)) == 2
 
 
-@pytest.mark.parametrize(
-    "content", [b"a.mp4\n\nb c.mp4\r\n", b"a.mp4\0b c.mp4\0", b"\xef\xbb\xbfa.mp4\nb c.mp4"]
-)
-def test_read_list_separators(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+SEPARATED = [b"a.mp4\n\nb c.mp4\r\n", b"a.mp4\0b c.mp4\0", b"\xef\xbb\xbfa.mp4\nb c.mp4"]
+separated = pytest.mark.parametrize("content", SEPARATED, ids=["lines", "zeros", "byte order mark"])
+
+
+@separated
+def test_names_of_a_list_are_separated(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "list").write_bytes(content)
     assert read_list(str(tmp_path / "list")) == ["a.mp4", "b c.mp4"]
-    (tmp_path / "list").write_text("# comment\r\na.mp4\r\n\r\n#b.mp4\r\n./#\xe9.mp4", encoding="utf-16")
-    assert read_list(str(tmp_path / "list")) == ["a.mp4", "./#\xe9.mp4"]
-    (tmp_path / "list").write_bytes(b"#1.mp4\0b\nc.mp4\0")
-    assert read_list(str(tmp_path / "list")) == ["#1.mp4", "b\nc.mp4"]
+
+
+@separated
+def test_list_is_read_from_stdin(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert read_list("-") == ["a.mp4", "b c.mp4"]
 
 
-def test_read_list_in_other_encoding(tmp_path: Path) -> None:
+def test_comments_of_a_list_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("# comment\r\na.mp4\r\n\r\n#b.mp4\r\n./#\xe9.mp4", encoding="utf-16")
+    assert read_list(str(tmp_path / "list")) == ["a.mp4", "./#\xe9.mp4"]
+
+
+def test_names_between_zeros_may_begin_with_a_hash_and_have_lines(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"#1.mp4\0b\nc.mp4\0")
+    assert read_list(str(tmp_path / "list")) == ["#1.mp4", "b\nc.mp4"]
+
+
+def test_names_of_a_list_may_have_another_encoding(tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(b"caf\xe9.mp4\n")
     assert os.fsencode(read_list(str(tmp_path / "list"))[0]) == b"caf\xe9.mp4"
 
 
-def test_read_list_errors(tmp_path: Path) -> None:
+def test_empty_list_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("\n\n")
     with pytest.raises(UsageError):
         read_list(str(tmp_path / "list"))
+
+
+def test_missing_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_list(str(tmp_path / "no"))
+
+
+def test_film_is_no_list(tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"\0\0\0\x20ftypisom\0\0\2\0" + bytes(range(256)))
     with pytest.raises(InputError, match=r"film\.mp4: is not a list of files \(not text\)$"):
         read_list(str(tmp_path / "film.mp4"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.archive.made import GREYS, embed_video, film, namer_of_colours, use_live
@@ -90,7 +90,6 @@ def test_watch_alert_at_end(colours: Path) -> None:
     at_least=st.floats(0.05, 1),
     for_s=st.integers(0, 5),
 )
-@settings(max_examples=60)
 def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: int) -> None:
     """Against the definition: an alert begins with a likely run of `for_s`, and ends with an unlikely one."""
     alarm = _Alarm("a dog", Watching(min_present=at_least, for_s=float(for_s)), None, None)

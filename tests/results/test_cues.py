@@ -4,7 +4,7 @@ import re
 from itertools import chain, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.cues import RULES, CueWord, Subtitle, add_notes, display_width, join_words, make_cues
@@ -30,23 +30,17 @@ def words_in(cue: Subtitle) -> list[CueWord]:
     return list(chain(*cue.lines))
 
 
-fewer_examples = settings(max_examples=50)
-
-
-@fewer_examples
 @given(spoken())
 def test_cues_have_all_words_in_order(pieces: list[CueWord]) -> None:
     assert list(chain.from_iterable(map(words_in, make_cues(pieces)))) == pieces
 
 
-@fewer_examples
 @given(spoken())
 def test_cues_last_as_long_as_the_rules_allow(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):
         assert RULES.min_s - 0.002 <= cue.end_s - cue.start_s <= RULES.max_s + 0.002
 
 
-@fewer_examples
 @given(spoken())
 def test_cues_begin_with_their_words_and_leave_a_gap(pieces: list[CueWord]) -> None:
     cues = make_cues(pieces)
@@ -54,7 +48,6 @@ def test_cues_begin_with_their_words_and_leave_a_gap(pieces: list[CueWord]) -> N
     assert all(after.start_s - before.end_s >= RULES.gap_s - 0.002 for before, after in pairwise(cues))
 
 
-@fewer_examples
 @given(spoken())
 def test_cues_have_two_lines_of_the_allowed_width(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):
@@ -63,14 +56,12 @@ def test_cues_have_two_lines_of_the_allowed_width(pieces: list[CueWord]) -> None
             assert display_width(join_words(line)) <= RULES.line_letters or len(line) == 1
 
 
-@fewer_examples
 @given(spoken())
 def test_no_cue_goes_on_over_a_pause(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):
         assert all(after.start_s - before.end_s < 1.0 for before, after in pairwise(words_in(cue)))
 
 
-@fewer_examples
 @given(spoken())
 def test_cue_that_is_too_quick_stays_as_long_as_it_may(pieces: list[CueWord]) -> None:
     end = Subtitle(1e9, 1e9, ((CueWord(1e9, 1e9, "x"),),))
@@ -82,7 +73,6 @@ def test_cue_that_is_too_quick_stays_as_long_as_it_may(pieces: list[CueWord]) ->
             assert following.start_s - cue.end_s <= RULES.gap_s + 0.002
 
 
-@fewer_examples
 @given(spoken())
 def test_times_of_words_increase_within_their_cue(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):
@@ -92,7 +82,6 @@ def test_times_of_words_increase_within_their_cue(pieces: list[CueWord]) -> None
         assert all(cue.start_s < time_s < cue.end_s for time_s in times)
 
 
-@fewer_examples
 @given(spoken())
 def test_text_with_times_of_words_is_the_text(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import av
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import deep
@@ -181,7 +181,6 @@ def drop_frame(number: int, nominal: int) -> str:
     return ":".join(f"{part:02d}" for part in clock) + f";{number % nominal:02d}"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from([(NTSC, 30), (NTSC_DOUBLE, 60)]), st.integers(0, 280_000), st.integers(1, 3000))
 def test_edl_drops_numbers_of_frames_each_minute_but_the_tenth(
     rate: tuple[Fraction, int], first: int, n: int
@@ -203,7 +202,6 @@ def seconds(element: ElementTree.Element, name: str) -> Fraction:
     return Fraction(element.attrib[name].removesuffix("s"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(RATES), SPANS)
 def test_fcpxml_has_exact_frames(rate: Fraction, spans: list[tuple[int, int]]) -> None:
     root = fcpxml_of(rate, spans)
@@ -215,7 +213,6 @@ def test_fcpxml_has_exact_frames(rate: Fraction, spans: list[tuple[int, int]]) -
     assert clips == spans
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(RATES), SPANS)
 def test_clips_of_fcpxml_follow_each_other(rate: Fraction, spans: list[tuple[int, int]]) -> None:
     root = fcpxml_of(rate, spans)

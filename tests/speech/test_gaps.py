@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.descriptions import Description
@@ -83,17 +83,12 @@ def fitted(draw: st.DrawFn) -> Fitted:
     return Fitted(candidates, gaps, list(spoken))
 
 
-fewer_examples = settings(max_examples=50)
-
-
-@fewer_examples
 @given(fitted())
 def test_fitted_descriptions_lie_in_gaps(made: Fitted) -> None:
     for text in made.spoken:
         assert any(start <= text.start_s and text.end_s <= end + 1e-9 for start, end in made.gaps)
 
 
-@fewer_examples
 @given(fitted())
 def test_fitted_descriptions_begin_while_their_picture_is_visible(made: Fitted) -> None:
     for text in made.spoken:
@@ -101,14 +96,12 @@ def test_fitted_descriptions_begin_while_their_picture_is_visible(made: Fitted) 
         assert source.start_s <= text.start_s < source.end_s
 
 
-@fewer_examples
 @given(fitted())
 def test_fitted_descriptions_can_be_spoken_in_their_time(made: Fitted) -> None:
     for text in made.spoken:
         assert len(text.text.split()) * 60 / (text.end_s - text.start_s) <= WORDS_A_MINUTE + 1e-6
 
 
-@fewer_examples
 @given(fitted())
 def test_fitted_descriptions_are_forms_of_different_candidates(made: Fitted) -> None:
     for text in made.spoken:
@@ -116,7 +109,6 @@ def test_fitted_descriptions_are_forms_of_different_candidates(made: Fitted) -> 
     assert len({text.confidence for text in made.spoken}) == len(made.spoken)
 
 
-@fewer_examples
 @given(fitted())
 def test_fitted_descriptions_follow_each_other_with_a_margin(made: Fitted) -> None:
     assert all(after.start_s - before.end_s >= MARGIN_S - 1e-9 for before, after in pairwise(made.spoken))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.grounding.scenes import ELSEWHERE
@@ -32,7 +32,6 @@ def sums_of(curve: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(curve)])
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_candidate_is_the_window_of_the_highest_sum(data: st.DataObject) -> None:
     curve = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.float64)
@@ -259,7 +258,6 @@ class Case:
         return taken
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6), st.lists(st.integers(3, 30), min_size=1, max_size=6), st.integers(3, 8), st.data()
 )

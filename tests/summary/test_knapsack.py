@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.summary.knapsack import SCORE_STEPS, knapsack, values_of
@@ -39,7 +39,6 @@ def instances(draw: st.DrawFn, most_items: int) -> Instance:
     return np.array(values, np.int64), np.array(weights, np.int64), capacity
 
 
-@settings(max_examples=200, deadline=None)
 @given(instances(most_items=12))
 def test_knapsack_is_the_best_choice_and_of_equals_the_earlier(instance: Instance) -> None:
     assert knapsack(*instance).tolist() == every_choice(*instance)

@@ -245,7 +245,7 @@ def selections(draw: st.DrawFn) -> Selected:
     return Selected(duration_s, budget_s, keep, drop, result)
 
 
-BY_PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+BY_PROPERTY = settings(suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @BY_PROPERTY

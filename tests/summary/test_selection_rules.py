@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vidsum.results.features import Features
@@ -31,7 +31,6 @@ def blocks(values: list[float], seconds: list[float]) -> np.ndarray:
     return np.repeat(np.array(values, np.float32), [round(2 * length) for length in seconds])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
 def test_no_gap_is_longer_than_a_third(seed: int, n_shots: int, fraction: float) -> None:
     rng = np.random.default_rng(seed)
@@ -114,7 +113,6 @@ def test_joined_segments_obey_the_users_maximum(second: int) -> None:
     assert all(end - start <= 3 for start, end in select_around_a_cut(second, 3.0))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.4, 9), min_size=1, max_size=12), st.integers(0, 99))
 def test_short_videos_have_one_to_three_segments(seconds: list[float], seed: int) -> None:
     seconds = (np.round(2 * np.array(seconds)).clip(1) / 2).tolist()
@@ -168,13 +166,11 @@ def short_shots(draw: st.DrawFn) -> tuple[tuple[Interval, ...], float]:
     return select(features, shots, importance, budget_s).segments, budget_s
 
 
-@settings(max_examples=40, deadline=None)
 @given(short_shots())
 def test_no_segment_is_shorter_than_the_minimum(made: tuple[tuple[Interval, ...], float]) -> None:
     assert min(end - start for start, end in made[0]) >= 2 - 0.04 - 1e-6
 
 
-@settings(max_examples=40, deadline=None)
 @given(short_shots())
 def test_short_shots_use_half_of_the_budget(made: tuple[tuple[Interval, ...], float]) -> None:
     segments, budget_s = made

@@ -66,7 +66,6 @@ def frames(n_frames: int, capacity: int) -> VideoFrames:
     return VideoFrames(np.array([0, n_frames]), none, none.copy(), capacity, FPS)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=7),
     st.integers(1, 60),
@@ -201,7 +200,7 @@ def summaries_of_speech(draw: st.DrawFn) -> Spoken:
     return Spoken(budget_s, keep, drop, result)
 
 
-OF_SPEECH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+OF_SPEECH = settings(suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @OF_SPEECH
@@ -336,13 +335,11 @@ def talks(draw: st.DrawFn) -> Talk:
     return Talk(words, said, budget_s, selected.segments)
 
 
-@settings(max_examples=60, deadline=None)
 @given(talks())
 def test_segments_of_speech_have_the_minimum_length(talk: Talk) -> None:
     assert all(end_s - start_s >= 2.0 - 2 / 25 for start_s, end_s in talk.segments)
 
 
-@settings(max_examples=80, deadline=None)
 @given(talks())
 def test_speech_is_cut_at_stops_pauses_and_commas(talk: Talk) -> None:
     is_edge = [is_good_edge(talk.words, time_s) for segment in talk.segments for time_s in segment]

@@ -57,6 +57,8 @@ def reading_threads() -> list[threading.Thread]:
 @pytest.fixture
 def no_thread_is_left() -> Iterator[None]:
     yield
+    for thread in reading_threads():  # of a reader that is closed, or was collected just now
+        thread.join(timeout=0.5)
     if reading_threads():  # of a reader that is forgotten, but not yet collected
         gc.collect()
     for thread in reading_threads():

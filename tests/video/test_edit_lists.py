@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import deep_but
 from tests.edit_lists import Edit, set_edits
 from tests.media import make_video, read_number
 from tests.video.clips import make_flash_beep, worst_offsets_s
@@ -37,6 +38,7 @@ PARTS = {
     "a frame or two": [Edit(0, 2), Edit(3, 0.08), Edit(4.4, 1)],
     "many": [Edit(0.4 * i + 0.12, 0.2) for i in range(14)],
 }
+USUAL = ("three", "out of order", "repeated", "an empty one first", "a frame or two")
 
 
 @pytest.fixture(scope="module", params=[0, 2], ids=["no B-frames", "B-frames"])
@@ -137,7 +139,7 @@ def plain_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_video(path, n_frames=150, gop=40, b_frames=0).path
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_samples_agree_with_all_frames(
     name: str, film: Path, played: Callable[[str], Played], tmp_path: Path
 ) -> None:
@@ -148,7 +150,7 @@ def test_samples_agree_with_all_frames(
     assert sampled == [numbers[place] for place in np.maximum(places, 0)]
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_seeks_land_in_the_right_part(name: str, film: Path, tmp_path: Path) -> None:
     info, due = probe(edited(film, tmp_path / "edited.mp4", PARTS[name])), frames_of(PARTS[name])
     at_s = [info.duration_s * share for share in (0.9, 0.1, 0.6, 0.35)]
@@ -203,7 +205,7 @@ FLASHES = {
 }
 
 
-@pytest.mark.parametrize("name", FLASHES)
+@pytest.mark.parametrize("name", deep_but(["three", "out of order"], FLASHES))
 def test_sound_stays_with_pictures(name: str, tmp_path: Path) -> None:
     source = make_flash_beep(tmp_path / "flashes.mp4", duration_s=20.0)
     set_edits(source.path, {"vide": FLASHES[name], "soun": FLASHES[name]})

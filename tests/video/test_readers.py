@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.conftest import deep
 from tests.media import (
     GOOD_VIDEOS,
     MadeVideo,
@@ -171,7 +172,7 @@ def difference(path: Path, reader: str) -> float:
 
 
 @pytest.mark.parametrize("colorspace", [None, 5, 1])
-@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuvj420p", "yuv444p"])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", deep("yuvj420p"), deep("yuv444p")])
 @pytest.mark.parametrize("other", ["decord", "opencv"])
 def test_readers_agree_on_colours(colorspace: int | None, pix_fmt: str, other: str, tmp_path: Path) -> None:
     video = make_video(
@@ -199,7 +200,7 @@ def long_videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MadeVideo
     return {"mp4": make("long.mp4"), "mkv": make("long.mkv")}
 
 
-@pytest.mark.parametrize("kind", ["mp4", "mkv"])
+@pytest.mark.parametrize("kind", ["mp4", deep("mkv")])
 def test_cut_file_is_read_to_where_it_ends(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
@@ -259,7 +260,7 @@ def test_frames_stored_out_of_order_are_sorted(reader: str, shared_videos: Path)
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["pancake.mkv", "slicing_peppers.mp4"])
+@pytest.mark.parametrize("name", ["pancake.mkv", deep("slicing_peppers.mp4")])
 @pytest.mark.parametrize("other", ["decord", "opencv"])
 def test_readers_agree_on_real_clips(name: str, other: str, shared_videos: Path) -> None:
     assert difference(shared_videos / name, other) < COLOURS_APART[other]

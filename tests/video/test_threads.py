@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from tests.conftest import deep
 from tests.video.conftest import reading_threads
 from vidsum.errors import InputError
 from vidsum.video.frames import Frame
@@ -93,7 +94,7 @@ def indices(frames: Iterator[Frame]) -> list[int]:
 
 
 @pytest.mark.parametrize("consumers", [1, 2, 3])
-@pytest.mark.parametrize("count", [0, 1, 500])
+@pytest.mark.parametrize("count", [0, 1, 50, deep(500)])
 def test_every_consumer_gets_its_frames_in_order(consumers: int, count: int) -> None:
     assert fan_out(numbered(count, consumers), [indices] * consumers) == [list(range(count))] * consumers
 

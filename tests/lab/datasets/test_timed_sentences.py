@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import deep
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, with_saliency, write_json, write_lines
 from vidsum.errors import InputError
 from vidsum.lab.datasets.timed_sentences import (
@@ -230,15 +231,15 @@ def test_bad_table_of_charades_is_refused(tmp_path: Path, table: str, reason: st
 @pytest.mark.parametrize(
     ("name", "n_videos", "n_queries", "n_repaired"),
     [
-        ("activitynet/train.json", 10009, 37417, 265),  # published: 37,417
-        ("activitynet/val.json", 4917, 17505, 134),  # val_1: 17,505
+        deep("activitynet/train.json", 10009, 37417, 265),  # published: 37,417
+        deep("activitynet/val.json", 4917, 17505, 134),  # val_1: 17,505
         ("activitynet/test.json", 4885, 17031, 111),  # val_2: 17,031
-        ("charades/charades_train.json", 5336, 12404, 0),  # 12,408 with four that the JSON leaves out
+        deep("charades/charades_train.json", 5336, 12404, 0),  # 12,408 with four that the JSON leaves out
         ("charades/charades_test.json", 1334, 3720, 0),  # 3,720
-        ("tacos/train.json", 75, 9790, 43),  # as 2D-TAN split its sentences; TALL's have 10,146
-        ("tacos/val.json", 27, 4436, 0),
+        deep("tacos/train.json", 75, 9790, 43),  # as 2D-TAN split its sentences; TALL's have 10,146
+        deep("tacos/val.json", 27, 4436, 0),
         ("tacos/test.json", 25, 4001, 5),
-        ("qvhighlights/highlight_train_release.jsonl", 7100, 7218, 0),
+        deep("qvhighlights/highlight_train_release.jsonl", 7100, 7218, 0),
         ("qvhighlights/highlight_val_release.jsonl", 1519, 1550, 0),
     ],
 )

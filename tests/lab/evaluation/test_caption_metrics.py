@@ -4,7 +4,7 @@ import math
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.lab.evaluation.caption_metrics import Tokens, bleu, cider_d, rouge_l, tokenize
@@ -33,7 +33,6 @@ def test_sentences_are_split_as_the_penn_treebank_is(sentence: str, tokens: str)
     assert tokenize(sentence) == tuple(tokens.split())
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=40))
 def test_any_text_has_tokens_without_spaces(text: str) -> None:
     assert all(token and not token.isspace() for token in tokenize(text))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
@@ -328,7 +328,6 @@ def slow_recall(given: Intervals, right: Intervals, top: int, at: float, strict:
 Cases = list[tuple[list[Interval], list[Interval]]]
 
 
-@settings(max_examples=40)
 @given(cases=DRAWN, comparison=st.sampled_from(["mmn", "2d-tan"]))
 def test_recall_is_that_of_a_direct_loop(cases: Cases, comparison: Comparison) -> None:
     given_, right = [case[0] for case in cases], [case[1] for case in cases]
@@ -342,7 +341,6 @@ def test_recall_is_that_of_a_direct_loop(cases: Cases, comparison: Comparison) -
     assert measured.curve == pytest.approx([slow_recall(given_, right, 1, at, strict) for at in CURVE])
 
 
-@settings(max_examples=40)
 @given(cases=DRAWN, comparison=st.sampled_from(["mmn", "2d-tan"]))
 def test_miou_is_that_of_a_direct_loop(cases: Cases, comparison: Comparison) -> None:
     given_, right = [case[0] for case in cases], [case[1] for case in cases]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -156,7 +156,6 @@ def _slow_rank(scores: list[float], given_: list[float], tau: float) -> float:
     clips=st.integers(1, 9),
     tau=st.sampled_from([0.5, 1]),
 )
-@settings(max_examples=60, deadline=None)
 def test_rank_loss_is_the_rule_written_out(seed: int, samples: int, clips: int, tau: float) -> None:
     draw = torch.Generator().manual_seed(seed)
     scores = 3 * torch.randn(samples, clips, generator=draw)
@@ -243,7 +242,6 @@ any_problem = given(
 
 
 @any_problem
-@settings(max_examples=60, deadline=None)
 def test_each_window_is_matched_to_one_moment(
     seed: int, n_samples: int, n_moments: int, n_windows: int, weights: MatchWeights
 ) -> None:
@@ -258,7 +256,6 @@ def test_each_window_is_matched_to_one_moment(
 
 
 @any_problem
-@settings(max_examples=60, deadline=None)
 def test_no_other_assignment_is_cheaper(
     seed: int, n_samples: int, n_moments: int, n_windows: int, weights: MatchWeights
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -219,7 +219,6 @@ def _same_segment(one: Tensor, two: Tensor, how: LossSettings) -> bool:
     positives=st.integers(1, 3),
     margin=st.sampled_from([0.0, 0.2, 0.4]),
 )
-@settings(max_examples=60, deadline=None)
 def test_contrastive_loss_is_the_rule_written_out(
     seed: int, batch: int, n_queries: int, n_windows: int, positives: int, margin: float
 ) -> None:
