@@ -180,7 +180,7 @@ def _embed_cached_texts_once() -> Iterator[None]:
     Both take seconds. What is read from a cache and written to it stays as it is.
     """
     from vidsum.evidence import match_probability
-    from vidsum.grounding import spaces, text_encoders
+    from vidsum.grounding import actions, spaces, text_encoders
     from vidsum.io.cache import cached_rows
     from vidsum.io.provenance import digest_of
 
@@ -198,7 +198,7 @@ def _embed_cached_texts_once() -> Iterator[None]:
         return cached_rows(folder, provenance, make_once)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (spaces, match_probability):
+        for module in (spaces, actions, match_probability):
             patch.setattr(module, "cached_rows", cached)
         yield
 

@@ -91,7 +91,7 @@ def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
         queries = prepare_queries(
             ["noun"] * len(texts), vectors, phrases, part.objects.names if part.objects else None
         )
-        curves = queries.clip_evidence(part.rows, part.objects, usual_of(part, phrases))
+        curves = queries.clip_evidence(part, usual_of(part, phrases))
         evidence.append(window_means(curves, list_windows(part)).max(axis=1))
     return [*evidence, live_evidence(video, vectors, phrases), commonness(phrases, vectors)]
 

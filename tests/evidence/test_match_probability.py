@@ -50,7 +50,7 @@ def prepare(video: ClipEmbeddings, queries: FloatArray, kinds: Sequence[QueryKin
 
 
 def best_evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    evidence = prepare(video, queries).clip_evidence(video.rows, video.objects, usual_of(video, BACKGROUND))
+    evidence = prepare(video, queries).clip_evidence(video, usual_of(video, BACKGROUND))
     return window_means(evidence, list_windows(video)).max(axis=1)
 
 

@@ -69,3 +69,5 @@ def test_without_actions_nothing_is_made_of_them() -> None:
     ]
     networks = [[made["extractor"] for made in answer.provenance["extractions"]] for answer in answers]
     assert networks == [["efficientnet_lite0", NAME], ["efficientnet_lite0"]]
+    known, unknown = (answer.queries[0].present for answer in answers)
+    assert known != unknown  # the match probability reads actions

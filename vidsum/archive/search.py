@@ -156,8 +156,7 @@ class ArchiveSearch:
         cosines *= records["scale"]
         stored = np.array([row.usual for row in block], np.float32)
         usual = Usual(*np.repeat(stored, counts, axis=0).T)
-        named = self._read_names(records) if len(self.names) else None
-        logits = self.queries.logits(self.queries.evidence(cosines, named, usual))
+        logits = self.queries.logits(self.queries.evidence(cosines, self._rate_names(records), usual))
         videos, firsts = [row.id for row in block], [row.first_shot for row in block]
         edges = np.cumsum([0, *counts])
         return _ScannedPieces(videos, firsts, edges, self._log_present(logits), records["shot"].copy())
@@ -167,13 +166,15 @@ class ArchiveSearch:
         is_named = (records["class"] < max(1, len(self.names))).all(axis=1)
         return np.logical_and(is_named, records["shot"] < n_shots)
 
-    def _read_names(self, records: Records) -> FloatArray:
-        """Return [M, P] log-likelihoods by the likeliest classes of pieces."""
+    def _rate_names(self, records: Records) -> FloatArray:
+        """Return [M, P] evidence by the likeliest classes of pieces; [M, 1] zeros without classes."""
+        if self.queries.rate_objects is None:
+            return self.queries.named_evidence(None, None)
         shares, classes = unpack_shares(records), records["class"]
         left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
         similarities = np.exp(np.float32(SHARPNESS) * (self.queries.vectors @ self.names.T))
         named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
-        return np.asarray(np.log(np.stack(named)), np.float32)
+        return self.queries.rate_objects(np.asarray(np.log(np.stack(named)), np.float32))
 
     def _log_present(self, logits: FloatArray) -> FloatArray:
         """Return [steps, T] log-probability of each step, of logits [M, T]."""

@@ -4,14 +4,14 @@ Cosines of different spaces, videos and queries do not compare. Those of everyda
 say what is usual, as speaker verification normalises a score by other speakers' models (t-norm: Auckenthaler,
 Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems", 2000):
 
-    evidence(q, t) = (q . f_t - m) / s + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
-                     - 1/2 mean_b max_W (b . f - m) / s
+    evidence(q, t) = (q . f_t - m) / s + r(q, t) + 1/2 r'(q, t) - 1/2 mean_b max_W (b . f - m) / s
+    r(q, t) = w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
 
-m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. The second term is there
-where a network names objects; it compares with photographs u. The longer a video, the better its best phrase:
-hence the last term. A window W has up to five clips of one shot, and the mean of their evidence. The curve
-from the evidence to the probability also reads how common a query is, q . mean_b b, standardised among
-phrases.
+m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. r is there where a network
+names objects; it compares with photographs u. r' is the same where actions are known; it compares with clips
+of one action each. The longer a video, the better its best phrase: hence the last term. A window W has up to
+five clips of one shot, and the mean of their evidence. The curve from the evidence to the probability also
+reads how common a query is, q . mean_b b, standardised among phrases.
 
 A whole video, the records of an archive, and what a live source has shown so far differ in where `Usual`
 comes from, and in nothing else. docs/algorithms/presence.md has the fit of the curves, and their accuracy.
@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.grounding.actions import WEIGHT_LINE
 from vidsum.grounding.spaces import (
     ClassMixture,
     ClipEmbeddings,
@@ -66,6 +67,7 @@ BARE: dict[QueryKind, Curve] = {
 PICTURE_KIND: QueryKind = "sentence"  # the curve of a picture as a query: it says as much
 WINDOW = 5  # clips
 _LENGTH_WEIGHT = np.float32(0.5)
+_ACTION_FACTOR = 0.5  # .25 to .75 are level
 _LEAST_DEVIATION = 1e-6  # below it, all phrases are the same
 _PHRASES_AT_ONCE = 20  # of which curves are held: of all phrases and a long video, they are large
 _SENTENCE = 7  # words
@@ -129,17 +131,29 @@ def make_usual(mean: float, variance: float, best: float) -> Usual:
 
 
 RateNamed = Callable[[FloatArray], FloatArray]
-"""From log-likelihoods [M, T] by what a network names to the second term of the evidence, [M, T]."""
+"""From log-likelihoods [M, T] by what a network names to a term of the evidence, [M, T]."""
 
 
 def compare_named(names: FloatArray, queries: FloatArray) -> RateNamed:
-    """Compare queries [M, D] with photographs; `names` [K, D] are of the network's classes."""
+    """Compare queries [M, D] with photographs; `names` [K, D] are of the objects that the network knows."""
     squares = np.square(load_map().tensors[CLASSES])
-    photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
-    usual = log_likelihood(photographs, queries)
-    mean, spread = usual.mean(axis=1, keepdims=True), usual.std(axis=1, keepdims=True)
-    weight = mixture_weights(photographs, queries)[:, None] / np.where(spread > 1e-6, spread, np.float32(1))
-    return lambda likelihoods: np.asarray(weight * (likelihoods - mean), np.float32)
+    return _compare(ClassMixture(squares / squares.sum(axis=1, keepdims=True), names), queries, 1.0)
+
+
+def compare_actions(names: FloatArray, queries: FloatArray) -> RateNamed:
+    """Compare queries [M, D] with clips of one action each; `names` [K, D] are of the actions."""
+    return _compare(
+        ClassMixture(np.eye(len(names), dtype=np.float32), names, WEIGHT_LINE), queries, _ACTION_FACTOR
+    )
+
+
+def _compare(usual: ClassMixture, queries: FloatArray, factor: float) -> RateNamed:
+    likelihoods = log_likelihood(usual, queries)
+    mean, spread = likelihoods.mean(axis=1, keepdims=True), likelihoods.std(axis=1, keepdims=True)
+    weight = (
+        factor * mixture_weights(usual, queries)[:, None] / np.where(spread > 1e-6, spread, np.float32(1))
+    )
+    return lambda found: np.asarray(weight * (found - mean), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +163,26 @@ class MatchedQueries:
     vectors: FloatArray  # [M, D] of length 1
     slopes: FloatArray  # [M, 1]
     offsets: FloatArray  # [M, 1]
-    rate_named: RateNamed | None  # None in spaces without named objects
+    rate_objects: RateNamed | None  # None in spaces without named objects
+    rate_actions: RateNamed | None  # None where no actions are known
 
-    def evidence(self, cosines: FloatArray, likelihoods: FloatArray | None, usual: Usual) -> FloatArray:
-        """Return [M, T] of cosines [M, T] with clips, and log-likelihoods [M, T] by what is named in them."""
+    def evidence(self, cosines: FloatArray, named: FloatArray, usual: Usual) -> FloatArray:
+        """Return [M, T] of cosines [M, T] with clips, and evidence [M, T] by what is named in them."""
         evidence = (cosines - usual.mean) / usual.deviation - _LENGTH_WEIGHT * usual.best
-        if self.rate_named and likelihoods is not None:
-            evidence += self.rate_named(likelihoods)
-        return np.asarray(evidence, np.float32)
+        return np.asarray(evidence + named, np.float32)
 
-    def clip_evidence(self, rows: FloatArray, objects: ClassMixture | None, usual: Usual) -> FloatArray:
-        """Return [M, T] of clips with rows [T, D] and what is named in them."""
-        likelihoods = log_likelihood(objects, self.vectors) if objects else None
-        return self.evidence(self.vectors @ rows.T, likelihoods, usual)
+    def named_evidence(self, objects: ClassMixture | None, actions: ClassMixture | None) -> FloatArray:
+        """Return [M, T] by what networks name in T clips; [M, 1] zeros where nothing is known."""
+        evidence = np.zeros((len(self.vectors), 1), np.float32)
+        for rate, mixture in ((self.rate_objects, objects), (self.rate_actions, actions)):
+            if rate and mixture:
+                evidence = evidence + rate(log_likelihood(mixture, self.vectors))
+        return evidence
+
+    def clip_evidence(self, video: ClipEmbeddings, usual: Usual) -> FloatArray:
+        """Return [M, T] of the clips of a video."""
+        named = self.named_evidence(video.objects, video.actions)
+        return self.evidence(self.vectors @ video.rows.T, named, usual)
 
     def logits(self, evidence: FloatArray) -> FloatArray:
         """Return [M, W] logits of the probabilities of evidence [M, W], the mean of a window each."""
@@ -169,7 +190,11 @@ class MatchedQueries:
 
 
 def prepare_queries(
-    kinds: Sequence[QueryKind], vectors: FloatArray, background: FloatArray, names: FloatArray | None
+    kinds: Sequence[QueryKind],
+    vectors: FloatArray,
+    background: FloatArray,
+    names: FloatArray | None,
+    actions: FloatArray | None = None,
 ) -> MatchedQueries:
     """Prepare queries for comparison.
 
@@ -177,15 +202,17 @@ def prepare_queries(
         kinds: [M] of the queries, by `kind_of`; `PICTURE_KIND` of pictures.
         vectors: [M, D] of the queries.
         background: [B, D] of `embed_background`.
-        names: [K, D] of the classes that are named in clips; None in other spaces.
+        names: [K, D] of the objects that are named in clips; None in other spaces.
+        actions: [K, D] names of the actions that are known of clips; None where none are.
 
     Raises WeightsError where the map that ships with vidsum is damaged.
     """
     curves = BARE if names is None else NAMED
     slope, offset, weight = np.array([curves[kind] for kind in kinds], np.float32).T[..., None]
     offset = offset + weight * commonness(background, vectors)[:, None]
-    rate_named = None if names is None else compare_named(names, vectors)
-    return MatchedQueries(vectors, slope, offset, rate_named)
+    rate_objects = None if names is None else compare_named(names, vectors)
+    rate_actions = None if actions is None else compare_actions(actions, vectors)
+    return MatchedQueries(vectors, slope, offset, rate_objects, rate_actions)
 
 
 def commonness(background: FloatArray, vectors: FloatArray) -> FloatArray:
@@ -236,7 +263,7 @@ def match_windows(video: ClipEmbeddings, queries: MatchedQueries, usual: Usual) 
     windows = list_windows(video)
     first, after = windows.T
     middles_s = (video.timestamps[first] + video.timestamps[after - 1] + video.step_s) / 2
-    evidence = window_means(queries.clip_evidence(video.rows, video.objects, usual), windows)
+    evidence = window_means(queries.clip_evidence(video, usual), windows)
     return WindowMatches(queries.logits(evidence), middles_s)
 
 

@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 
 from vidsum.evidence.match_probability import WINDOW, MatchedQueries, Usual, make_usual
-from vidsum.grounding.spaces import ClassMixture, log_likelihood
+from vidsum.grounding.spaces import ClassMixture
 from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray
 
@@ -50,16 +50,22 @@ class RunningMatch:
     def __init__(self, queries: MatchedQueries, background: FloatArray) -> None:
         """Compare with phrases [B, D]."""
         self._queries, self._usual = queries, RunningUsual(background)
-        self._recent = deque[FloatArray](maxlen=WINDOW)  # [2, M] cosines, and likelihoods by what is named
+        self._recent = deque[FloatArray](maxlen=WINDOW)  # [2, M] cosines, and evidence by what is named
 
-    def add(self, row: FloatArray, objects: ClassMixture | None, *, begins_shot: bool) -> FloatArray:
+    def add(
+        self,
+        row: FloatArray,
+        objects: ClassMixture | None,
+        actions: ClassMixture | None = None,
+        *,
+        begins_shot: bool,
+    ) -> FloatArray:
         """Return [M] probabilities at a second, by its row [D] and what is named in it."""
         queries, usual = self._queries, self._usual.add(row, begins_shot=begins_shot)
-        cosines = queries.vectors @ row
-        named = log_likelihood(objects, queries.vectors)[:, 0] if objects else np.zeros_like(cosines)
+        cosines, named = queries.vectors @ row, queries.named_evidence(objects, actions)[:, 0]
         if begins_shot:
             self._recent.clear()
         self._recent.append(np.stack([cosines, named]))
         cosines, named = np.mean(self._recent, axis=0)
-        evidence = queries.evidence(cosines[:, None], named[:, None] if objects else None, usual)
+        evidence = queries.evidence(cosines[:, None], named[:, None], usual)
         return logistic(queries.logits(evidence)[:, 0])

@@ -11,7 +11,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
-_WEIGHT_LINE = (2.0, -0.8)  # nothing for queries that no action is near: other queries lose by it
+WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that none is near: those lose by it
 
 
 def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> FloatArray:
@@ -38,7 +38,7 @@ def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
     """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
     assert video.shots_s is not None
     means = average_movement(movement, video.timestamps + video.step_s / 2, video.shots_s)
-    return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), _WEIGHT_LINE)
+    return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), WEIGHT_LINE)
 
 
 def embed_action_names() -> FloatArray:
