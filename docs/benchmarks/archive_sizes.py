@@ -27,6 +27,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import embed, known_clips
 from vidsum.archive.archive import Archive
+from vidsum.archive.checked_records import read_clips
 from vidsum.archive.index import _insert, _VideoContent
 from vidsum.archive.rows import list_files, list_shots
 from vidsum.archive.search_queries import build_search
@@ -34,7 +35,6 @@ from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database, connect
 from vidsum.evidence.match_probability import Condition, Usual, embed_background
 from vidsum.evidence.picture import PackedPicture, Picture
-from vidsum.evidence.records import clip_type
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries
 from vidsum.grounding.vse_map import load_map
 from vidsum.models.scaling import unit_rows
@@ -117,16 +117,16 @@ def _where(archive: str) -> Path | str:
 def rank_exactly(connection: Database, texts: Sequence[str]) -> list[list[int]]:
     """Return, per text, the ids of the videos that a look at every second ranks first."""
     search = build_search(connection, "vse", None, SearchOptions(also=tuple(texts)))
-    layout = clip_type(search.queries.vectors.shape[1], len(search.names))
+    dim = search.queries.vectors.shape[1]
     _, videos = list_files(connection)
     columns = "usual_mean, usual_deviation, usual_best, duration_s"
     present = np.zeros((len(texts), len(videos)))
     for column, video in enumerate(videos):
         (row,) = connection.execute(f"SELECT {columns} FROM videos WHERE id = ?", (video,)).fetchall()
         shots = list_shots(connection, video, row[3], with_clips=True)
-        records = np.frombuffer(b"".join(shot.clips for shot in shots), layout)
+        records = read_clips(shots, dim, search.names)
         edges_s = np.array([*(shot.start_s for shot in shots), row[3]])
-        packed = PackedPicture(records, edges_s, Usual(*row[:3]), "vse", search.names)
+        packed = PackedPicture(*records, edges_s, Usual(*row[:3]), "vse", search.names)
         matches = Picture.unpack(packed, row[3]).match(search.queries)
         present[:, column] = [float(matches.best(Condition((number,)))) for number in range(len(texts))]
     order, ids = np.argsort(-present, axis=1, kind="stable")[:, :_TOP_K], [*videos]

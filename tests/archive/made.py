@@ -53,6 +53,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("search_queries", "index", "migration"):
         monkeypatch.setattr(f"vidsum.archive.{module}.embed_background", lambda _: GREYS)
     monkeypatch.setattr("vidsum.archive.space_versions.name_embeddings", lambda: NAMES)
+    monkeypatch.setattr("vidsum.archive.space_versions.embed_action_names", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)
     for module in ("passages", "protocol"):

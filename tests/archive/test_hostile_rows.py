@@ -62,6 +62,7 @@ VALID: dict[tuple[str, str], tuple[object, ...]] = {
     ("files", "gone_s"): (None, 0, 0.5),
     ("shots", "start_s"): (0, 0.5),
     ("shots", "end_s"): (0, 0.5),
+    ("shots", "actions"): (None,),
     ("claims", "path"): (b"\xff" * 1000,),
     ("claims", "owner"): (*_TEXTS, *NUMBERS),
     ("claims", "until_s"): (0, 0.5),

@@ -61,6 +61,7 @@ def make_old(path: Path) -> None:
             connection.execute(f"INSERT INTO {table} ({columns}) {of_kind}")
         for column in ("usual_mean", "usual_deviation", "usual_best"):
             connection.execute(f"ALTER TABLE videos DROP COLUMN {column}")
+        connection.execute("ALTER TABLE shots DROP COLUMN actions")
         connection.execute("DROP TABLE evidence")
         connection.execute("DROP TABLE passages")
         connection.execute("PRAGMA user_version = 10")
@@ -125,7 +126,7 @@ def test_an_old_archive_that_cannot_be_written_is_refused(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
     with pytest.raises(
-        InputError, match=r"a\.vidsum: has schema 10, and must be written to become 11"
+        InputError, match=r"a\.vidsum: has schema 10, and must be written to become 12"
     ) as raised:
         Archive(old[0], create=False)
     assert "can be written" in str(raised.value.hint)

@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as arrays
 
 from tests.archive.made import unit
 from vidsum.evidence.records import (
+    ClassNames,
     pack_clips,
     pack_pieces,
     pack_rows,
@@ -47,7 +48,8 @@ def test_pack_rows(rows: FloatArray) -> None:
 def test_pack_clips(seed: int) -> None:
     given_video = video(seed)
     assert given_video.objects is not None
-    back = unpack_clips(pack_clips(given_video), given_video.objects.names, 19.5, 1.0)
+    names = ClassNames(given_video.objects.names, np.zeros((0, 8), np.float32))
+    back = unpack_clips(pack_clips(given_video), None, names, 19.5, 1.0)
     assert back.objects is not None
     shares, result = given_video.objects.probabilities, back.objects.probabilities
     assert np.allclose(result.sum(axis=1), 1, atol=1e-5)

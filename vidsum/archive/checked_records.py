@@ -1,13 +1,13 @@
 """Records in BLOBs of an archive, checked as they are read: it may come from a stranger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.rows import TOLERANCE_S, damaged
-from vidsum.evidence.records import Records, are_numbers
+from vidsum.archive.rows import TOLERANCE_S, StoredShot, damaged
+from vidsum.evidence.records import ClassNames, Records, action_type, are_numbers, clip_type
 from vidsum.types import BoolArray, TimeArray
 
 
@@ -32,6 +32,24 @@ def read_records(
         place, _ = parts[int(np.searchsorted(ends, int(valid.argmin()), side="right"))]
         raise damaged(f"{place} has a record out of range")
     return records
+
+
+def read_clips(shots: Sequence[StoredShot], dim: int, names: ClassNames) -> tuple[Records, Records | None]:
+    """Return the records [T] of the clips of shots, and of their actions, if these are known.
+
+    Raises DamagedArchiveError: as `read_records`, or a shot has not as many actions as clips.
+    """
+    layout, of_actions = clip_type(dim, len(names.objects)), action_type(len(names.actions))
+    records = read_records(layout, *((f"shots.id {shot.id}: clips", shot.clips) for shot in shots))
+    if all(shot.actions is None for shot in shots):
+        return records, None
+    parts = list[tuple[str, bytes]]()
+    for shot in shots:
+        actions, place = shot.actions or b"", f"shots.id {shot.id}: actions"
+        if len(actions) != len(shot.clips) // layout.itemsize * of_actions.itemsize:
+            raise damaged(f"{place} are not as many as its clips")
+        parts.append((place, actions))
+    return records, read_records(of_actions, *parts)
 
 
 def read_edges(video: int, content: bytes, duration_s: float) -> TimeArray:

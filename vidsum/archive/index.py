@@ -173,7 +173,8 @@ def _renew(
     find = partial(_find_stored, connection, digest, space, tracks, fast=extraction.fast)
     known = find()
     kinds = list_kinds(connection, known.id) if known else {}
-    video_input = open_in_space(space, path, extraction)
+    actions = indexing.actions and known is None
+    video_input = open_in_space(space, path, extraction, actions=actions)
     missing = [kind for kind in KINDS if kind not in kinds]
 
     def make(*, of_sound: bool) -> list[NewEvidence]:
@@ -182,7 +183,7 @@ def _renew(
         return [evidence for evidence in made if evidence]
 
     made = make(of_sound=False)  # first, as one pass makes the features too
-    embedded = _embed_video(space, path, extraction, progress) if known is None else None
+    embedded = None if known else _embed_video(space, path, extraction, indexing, progress)
     made += make(of_sound=True)
     warnings = [*(embedded.warnings if embedded else ())]
     if any(evidence.kind == "speech" for evidence in made):
@@ -220,9 +221,11 @@ def _renew(
     return IndexedVideo(video, state, known.duration_s, known.n_shots, moved_from, unique)
 
 
-def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
+def plan_video(
+    space: str, video: str, extraction: Extraction, *, actions: bool = False
+) -> Plan[EmbeddedVideo]:
     """Plan the clips of a video in a space, the same that `ground` embeds."""
-    return plan_embedding(open_in_space(space, video, extraction), space)
+    return plan_embedding(open_in_space(space, video, extraction, actions=actions), space)
 
 
 def _find_tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
@@ -246,8 +249,11 @@ def _find_stored(
     return _StoredVideo(*rows[0]) if rows else None
 
 
-def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
-    clips, info, warnings = plan_video(space, video, extraction).run(progress)
+def _embed_video(
+    space: str, video: str, extraction: Extraction, indexing: Indexing, progress: Progress | None
+) -> _VideoContent:
+    plan = plan_video(space, video, extraction, actions=indexing.actions)
+    clips, info, warnings = plan.run(progress)
     assert info is not None
     if clips.duration_s > MAX_VIDEO_S:
         limit = f"{MAX_VIDEO_S / 86_400:.0f} days"
@@ -308,8 +314,9 @@ def _insert(
     for shot, (start, end, picture) in enumerate(shots, last + 1):
         start_s, end_s = clips.timestamps[[start, end - 1]].tolist()
         span = (start_s, min(end_s + clips.step_s, clips.duration_s))
-        row = (shot, number, *span, packed.clips[start:end].tobytes(), picture)
-        connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?)", row)
+        actions = None if packed.actions is None else packed.actions[start:end].tobytes()
+        row = (shot, number, *span, packed.clips[start:end].tobytes(), picture, actions)
+        connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def _forget_moved(connection: Database, digest: str) -> str | None:

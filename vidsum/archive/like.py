@@ -61,7 +61,7 @@ def _stored_row(
         f"WHERE path = ? AND files.bytes = ? AND mtime_ns = ? AND space IN ({numbers or 0})"
     )
     facts = (os.fsencode(Path(path).absolute()), status.st_size, status.st_mtime_ns)
-    layout = clip_type(describe_space(space).dim, len(embed_class_names(space)))
+    layout = clip_type(describe_space(space).dim, len(embed_class_names(space).objects))
     parts = [
         (f"shots.id {shot.id}: clips", shot.clips)
         for video, duration_s in read_rows(connection, ["videos.id", "videos.duration_s"], source, facts)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.archive.checked_records import read_edges, read_records
+from vidsum.archive.checked_records import read_clips, read_edges
 from vidsum.archive.rows import list_passages, list_shots, read_rows
-from vidsum.archive.schema import PASSAGES, VERSION
+from vidsum.archive.schema import OLDEST, PASSAGES, VERSION
 from vidsum.archive.settings import ArchiveEvidence
 from vidsum.archive.space_versions import embed_class_names, read_axes
 from vidsum.archive.store import Database, SQLite, connect, faults, require_tables
 from vidsum.errors import InputError
 from vidsum.evidence.match_probability import embed_background, usual_of
-from vidsum.evidence.records import clip_type, pack_pieces, unpack_clips
+from vidsum.evidence.records import pack_pieces, unpack_clips
 from vidsum.evidence.written import Written
 from vidsum.grounding.spaces import STEP_S, describe_space
 from vidsum.types import FloatArray
@@ -72,19 +72,25 @@ def migrate(connection: Database) -> None:
     Raises DamagedArchiveError. WeightsError: the text encoder of its space is unavailable.
     """
     with connection.transaction():
-        if connection.version() == VERSION:
+        if (version := connection.version()) == VERSION:
             return
-        connection.create_evidence()
-        for statement in _iter_statements():
-            connection.execute(statement)
-        columns = ("videos.id", "videos.duration_s", "videos.edges", "spaces.name", "spaces.axes")
-        source = "FROM videos JOIN spaces ON spaces.id = videos.space ORDER BY videos.id"
-        for number, duration_s, edges, space, axes in read_rows(connection, columns, source):
-            _compare_with_usual(connection, number, duration_s, edges, space, read_axes(number, space, axes))
-        _encode_screens(connection)
+        connection.execute("ALTER TABLE shots ADD COLUMN actions BLOB")  # of these videos, none are known
+        if version == OLDEST:
+            _bring_to_11(connection)
         connection.set_version(VERSION)
         if isinstance(connection, SQLite):
             require_tables(connection, connection.where)
+
+
+def _bring_to_11(connection: Database) -> None:
+    connection.create_evidence()
+    for statement in _iter_statements():
+        connection.execute(statement)
+    columns = ("videos.id", "videos.duration_s", "videos.edges", "spaces.name", "spaces.axes")
+    source = "FROM videos JOIN spaces ON spaces.id = videos.space ORDER BY videos.id"
+    for number, duration_s, edges, space, axes in read_rows(connection, columns, source):
+        _compare_with_usual(connection, number, duration_s, edges, space, read_axes(number, space, axes))
+    _encode_screens(connection)
 
 
 def _compare_with_usual(
@@ -93,10 +99,10 @@ def _compare_with_usual(
     """Store what is usual in a video, and the pieces of its shots without those of one clip."""
     names = embed_class_names(space)
     shots = list_shots(connection, number, duration_s, with_clips=True)
-    layout, background = clip_type(describe_space(space).dim, len(names)), embed_background(space)
-    parts = [read_records(layout, (f"shots.id {shot.id}: clips", shot.clips)) for shot in shots]
+    background, dim = embed_background(space), describe_space(space).dim
+    parts = [read_clips([shot], dim, names)[0] for shot in shots]
     shots_s = read_edges(number, edges, duration_s)
-    clips = unpack_clips(np.concatenate(parts), names, duration_s, STEP_S, shots_s)
+    clips = unpack_clips(np.concatenate(parts), None, names, duration_s, STEP_S, shots_s)
     usual = usual_of(clips, background)
     starts = np.cumsum([0, *map(len, parts[:-1])])
     values = (*usual, pack_pieces(clips, starts, axes).tobytes(), number)

@@ -64,9 +64,9 @@ def _text(most: int, pattern: str = "", *, least: int = 1, may_be_null: bool = F
     return Values((str,), least, most, pattern, may_be_null=may_be_null)
 
 
-def _records(least: int = 1) -> Values:
+def _records(least: int = 1, *, may_be_null: bool = False) -> Values:
     """Return the values of a BLOB of records, whose length SQLite bounds; see `store.connect`."""
-    return Values((bytes,), least, math.inf)
+    return Values((bytes,), least, math.inf, may_be_null=may_be_null)
 
 
 _ID, _NUMBER = _integer(1, _MAX_ID), _integer(0)
@@ -113,6 +113,7 @@ COLUMNS: Final[dict[str, dict[str, Values]]] = {
         "end_s": _TIME,
         "clips": _records(),
         "jpeg": Values((bytes,), 1, _MAX_JPEG_BYTES, rb"(?s)\xff\xd8\xff.*"),
+        "actions": _records(may_be_null=True),
     },
     "evidence": {
         "video": _ID,
@@ -249,14 +250,15 @@ class StoredShot(NamedTuple):
     start_s: float
     end_s: float
     clips: bytes = b""  # their records, if they were asked for
+    actions: bytes | None = None  # records of their actions, if they were asked for and are known
 
 
 def list_shots(
     connection: "Database", video: int, duration_s: float, *, with_clips: bool = False
 ) -> list[StoredShot]:
     """Return the shots of a video, in order."""
-    clips = "shots.clips" if with_clips else "typeof(shots.clips)"
-    columns = ["shots.id", "shots.start_s", "shots.end_s", clips, "typeof(shots.jpeg)"]
+    records = ["shots.clips", "shots.actions"] if with_clips else ["typeof(shots.clips)"]
+    columns = ["shots.id", "shots.start_s", "shots.end_s", *records, "typeof(shots.jpeg)"]
     rows = read_rows(connection, columns, "FROM shots WHERE video = ? ORDER BY id", (video,))
     shots = [StoredShot(*row) for row in rows]
     for shot in shots:

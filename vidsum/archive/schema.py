@@ -2,7 +2,7 @@
 
 from vidsum.errors import InputError, Mention
 
-VERSION = 11
+VERSION = 12
 REINDEX_HINT = "remove it, and index the videos again: vidsum index FOLDER"
 TABLES = """
 CREATE TABLE spaces (
@@ -44,7 +44,8 @@ CREATE TABLE shots (
     start_s REAL NOT NULL,
     end_s REAL NOT NULL,
     clips BLOB NOT NULL,                -- a record per second
-    jpeg BLOB NOT NULL                  -- a small picture
+    jpeg BLOB NOT NULL,                 -- a small picture
+    actions BLOB                        -- a record per second; NULL: they were not looked for
 );
 CREATE INDEX shots_of_video ON shots(video);
 CREATE TABLE claims (

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.checked_records import read_edges, read_records
-from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
+from vidsum.archive.checked_records import read_clips, read_edges, read_records
+from vidsum.archive.rows import StoredShot, damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.space_versions import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.evidence.match_probability import Condition, MatchedQueries, Usual, match_windows
 from vidsum.evidence.picture import PackedPicture, Picture, PictureQuery
-from vidsum.evidence.records import CLASSES, Records, clip_type, piece_type, unpack_clips, unpack_shares
+from vidsum.evidence.records import CLASSES, ClassNames, Records, piece_type, unpack_clips, unpack_shares
 from vidsum.grounding.proposals import is_moment
 from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings
 from vidsum.grounding.windows import grid
@@ -93,7 +93,7 @@ class ArchiveSearch:
     steps: tuple[Condition, ...]
     queries: MatchedQueries  # in the space
     space: str
-    names: FloatArray  # [K, D] of the classes
+    names: ClassNames
 
     def run(self, spaces: Sequence[StoredSpace], videos: set[int]) -> list[Hit]:
         """Return the moments of some videos by versions of the archive's space, most probable first."""
@@ -146,7 +146,7 @@ class ArchiveSearch:
             yield block
 
     def _scan(self, block: list[_Row], axes: FloatArray) -> _ScannedPieces:
-        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
+        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names.objects)))
         counts = [len(row.scan) // layout.itemsize for row in block]
         n_shots = np.repeat([row.n_shots for row in block], counts)
         parts = ((f"videos.id {row.id}: scan", row.scan) for row in block)
@@ -163,7 +163,7 @@ class ArchiveSearch:
 
     def _are_pieces(self, records: Records, n_shots: npt.NDArray[np.int64]) -> BoolArray:
         """Return [P] whether the shots and classes of pieces are there."""
-        is_named = (records["class"] < max(1, len(self.names))).all(axis=1)
+        is_named = (records["class"] < max(1, len(self.names.objects))).all(axis=1)
         return np.logical_and(is_named, records["shot"] < n_shots)
 
     def _rate_names(self, records: Records) -> FloatArray:
@@ -172,7 +172,7 @@ class ArchiveSearch:
             return self.queries.named_evidence(None, None)
         shares, classes = unpack_shares(records), records["class"]
         left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
-        similarities = np.exp(np.float32(SHARPNESS) * (self.queries.vectors @ self.names.T))
+        similarities = np.exp(np.float32(SHARPNESS) * (self.queries.vectors @ self.names.objects.T))
         named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
         return self.queries.rate_objects(np.asarray(np.log(np.stack(named)), np.float32))
 
@@ -185,14 +185,15 @@ class ArchiveSearch:
         present, videos = dict[int, float](), list(candidates)
         for start in range(0, len(videos), _BLOCK_VIDEOS):
             block = videos[start : start + _BLOCK_VIDEOS]
-            contents = self._read_clips([(video, shot) for video in block for shot in candidates[video]])
+            shots = self._read_shots([(video, shot) for video in block for shot in candidates[video]])
             usual = self._read_usual(block)
             for video in block:
-                parts = [(f"shots.id {shot}: clips", contents[shot]) for shot in candidates[video]]
-                lengths = [len(content) // self._clip_type.itemsize for _, content in parts]
-                edges_s = np.cumsum([0, *lengths]) * STEP_S
-                records = read_records(self._clip_type, *parts)
-                clips = unpack_clips(records, self.names, float(edges_s[-1]), STEP_S, edges_s)
+                likeliest = [shots[shot] for shot in candidates[video]]
+                records, actions = read_clips(likeliest, self.queries.vectors.shape[1], self.names)
+                edges_s = (
+                    np.cumsum([0, *(len(shot.clips) // records.itemsize for shot in likeliest)]) * STEP_S
+                )
+                clips = unpack_clips(records, actions, self.names, float(edges_s[-1]), STEP_S, edges_s)
                 matches = match_windows(clips, self.queries, usual[video])
                 present[video] = float(np.prod([matches.best(step) for step in self.steps]))
         yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
@@ -203,20 +204,16 @@ class ArchiveSearch:
         source = f"FROM videos WHERE id IN ({', '.join(map(str, videos))})"
         return {number: Usual(*usual) for number, *usual in read_rows(self.connection, columns, source)}
 
-    def _read_clips(self, shots: Sequence[tuple[int, int]]) -> dict[int, bytes]:
-        """Return the records of the clips of shots (video, id), by the id."""
+    def _read_shots(self, shots: Sequence[tuple[int, int]]) -> dict[int, StoredShot]:
+        """Return shots (video, id) with the records of their clips, by the id."""
         numbers = ", ".join(str(shot) for _, shot in shots)
-        names = ("id", "video", "start_s", "end_s", "clips")
+        names = ("id", "video", "start_s", "end_s", "clips", "actions")
         columns = (*(f"shots.{name}" for name in names), "typeof(shots.jpeg)")
         rows = read_rows(self.connection, columns, f"FROM shots WHERE id IN ({numbers})")
-        contents = {(video, shot): clips for shot, video, _, _, clips in rows}
-        if missing := [pair for pair in shots if pair not in contents]:
+        stored = {(video, shot): StoredShot(shot, *rest) for shot, video, *rest in rows}
+        if missing := [pair for pair in shots if pair not in stored]:
             raise damaged("videos.id {}: its shot {} is not there".format(*missing[0]))
-        return {shot: contents[video, shot] for video, shot in shots}
-
-    @property
-    def _clip_type(self) -> np.dtype[np.void]:
-        return clip_type(self.queries.vectors.shape[1], len(self.names))
+        return {shot: stored[video, shot] for video, shot in shots}
 
     def _find_moments(self, video: int) -> list[Hit]:
         """Return the moments of a video; their edges and order are those of `ground`."""
@@ -227,14 +224,13 @@ class ArchiveSearch:
         )
         shots_s = read_edges(video, edges, duration_s)
         shots = list_shots(self.connection, video, duration_s, with_clips=True)
-        parts = ((f"shots.id {shot.id}: clips", shot.clips) for shot in shots)
-        records = read_records(self._clip_type, *parts)
+        records, actions = read_clips(shots, self.queries.vectors.shape[1], self.names)
         if [shot.id for shot in shots] != [*range(first, first + n_shots)]:
             raise damaged(f"videos.id {video}: its shots do not follow each other")
         if len(records) != len(grid(duration_s, STEP_S)):
             raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")
         usual = self._read_usual([video])[video]
-        packed = PackedPicture(records, shots_s, usual, self.space, self.names)
+        packed = PackedPicture(records, actions, shots_s, usual, self.space, self.names)
         picture, several = Picture.unpack(packed, duration_s), len(self.steps) > 1
         clips, by_step = picture.clips, []
         for step in self.steps:

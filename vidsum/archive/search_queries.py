@@ -35,5 +35,6 @@ def build_search(connection: Database, space: str, text: str | None, options: Se
     first = after - len(options.without)
     steps = [Condition((*range(first),), (*range(first, after),))]
     steps += [Condition((number,)) for number in range(after, len(rows))]
-    queries = prepare_queries(kinds, rows, embed_background(space), names if len(names) else None)
+    known = (part if len(part) else None for part in names)
+    queries = prepare_queries(kinds, rows, embed_background(space), *known)
     return ArchiveSearch(connection, options, steps=tuple(steps), queries=queries, space=space, names=names)

@@ -69,6 +69,7 @@ class Indexing:
     transcribe: bool = option("Transcribe videos without a transcript.", False)
     on_screen_text: bool = option("Read the text on the screen of videos.", False)
     sounds: bool = option("Recognise the sounds of videos.", False)
+    actions: bool = option("Store the actions that movement shows (space vse).", True, flag_on=())
     space: EmbeddingSpace = option(
         "Image-text space of a new archive.",
         "auto",

@@ -16,8 +16,9 @@ from vidsum.archive.rows import StoredVideo, damaged, read_rows
 from vidsum.archive.schema import PASSAGES
 from vidsum.archive.store import Database
 from vidsum.errors import Mention, UsageError, WeightsError
-from vidsum.evidence.records import AXES
+from vidsum.evidence.records import AXES, ClassNames
 from vidsum.features import describe, weights_sha256
+from vidsum.grounding.actions import embed_action_names
 from vidsum.grounding.spaces import describe_space, name_embeddings, resolve_space
 from vidsum.grounding.vse_map import NAME, load_map
 from vidsum.io.provenance import digest_of
@@ -43,10 +44,12 @@ def networks_digest(name: str) -> str:
     return digest_of(sha256 | ({"vse": checkpoints.sha256_of(NAME)} if space.is_mapped else {}))
 
 
-def embed_class_names(name: str) -> FloatArray:
-    """Return the names of the classes that clips have probabilities of, [K, D]; K is 0 in most spaces."""
-    space = describe_space(name)
-    return name_embeddings() if space.is_mapped else np.zeros((0, space.dim), np.float32)
+def embed_class_names(name: str) -> ClassNames:
+    """Return the names of the classes that clips of a space have probabilities of."""
+    if (space := describe_space(name)).is_mapped:
+        return ClassNames(name_embeddings(), embed_action_names())
+    none = np.zeros((0, space.dim), np.float32)
+    return ClassNames(none, none)
 
 
 def find_space(connection: Database, wanted: str = "auto") -> str:

@@ -153,7 +153,7 @@ def _compare(usual: ClassMixture, queries: FloatArray, factor: float) -> RateNam
     weight = (
         factor * mixture_weights(usual, queries)[:, None] / np.where(spread > 1e-6, spread, np.float32(1))
     )
-    return lambda found: np.asarray(weight * (found - mean), np.float32)
+    return lambda named: np.asarray(weight * (named - mean), np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from vidsum.evidence.match_probability import (
     usual_of,
 )
 from vidsum.evidence.protocol import Found
-from vidsum.evidence.records import Records, pack_clips, unpack_clips
+from vidsum.evidence.records import ClassNames, Records, pack_actions, pack_clips, unpack_clips
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, scenes_of, similarity
 from vidsum.types import FloatArray, TimeArray
@@ -31,10 +31,11 @@ class PackedPicture(NamedTuple):
     """Pictures as an archive stores them."""
 
     clips: Records  # [T] of `pack_clips`
+    actions: Records | None  # [T] of `pack_actions`
     shots_s: TimeArray  # [S + 1] edges of the shots
     usual: Usual
     space: str
-    names: FloatArray  # [K, D] of the classes that are named; they are not stored
+    names: ClassNames  # which are not stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +77,14 @@ class Picture:
     def pack(self) -> PackedPicture:
         clips = self.clips
         assert clips.shots_s is not None
-        names = clips.objects.names if clips.objects else np.zeros((0, clips.rows.shape[1]), np.float32)
-        return PackedPicture(pack_clips(clips), clips.shots_s, self.usual, self.space, names)
+        none = np.zeros((0, clips.rows.shape[1]), np.float32)
+        names = ClassNames(*(seen.names if seen else none for seen in (clips.objects, clips.actions)))
+        packed = pack_clips(clips), pack_actions(clips)
+        return PackedPicture(*packed, clips.shots_s, self.usual, self.space, names)
 
     @classmethod
     def unpack(cls, packed: PackedPicture, duration_s: float) -> Self:
-        clips = unpack_clips(packed.clips, packed.names, duration_s, STEP_S, packed.shots_s)
+        parts = packed.clips, packed.actions, packed.names
+        clips = unpack_clips(*parts, duration_s, STEP_S, packed.shots_s)
         scenes_s = scenes_of(clips, packed.shots_s, packed.space)
         return cls(replace(clips, scenes_s=scenes_s), packed.usual, packed.space)

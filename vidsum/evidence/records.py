@@ -5,11 +5,13 @@ scale, since the likelihood of a text depends on ratios. Records of pieces of sh
 row and the most likely classes alone.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.grounding.actions import WEIGHT_LINE
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings
 from vidsum.types import BoolArray, FloatArray, TimeArray
 
@@ -23,6 +25,13 @@ _MIN_LOG = float(np.log(1e-6))
 _LOG_STEP = -_MIN_LOG / 255  # step of the logarithm of a probability
 
 
+class ClassNames(NamedTuple):
+    """The names of the classes that networks see in clips, in a space; none in most spaces."""
+
+    objects: FloatArray  # [K, D]
+    actions: FloatArray  # [A, D]
+
+
 def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
     """Return the record of a second: its row [D], class probabilities [K], and whether it is still."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
@@ -32,6 +41,11 @@ def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
     """Return the record of a piece: shot number, mean row on the axes [d], likeliest classes [C]."""
     row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
     return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
+
+
+def action_type(actions: int) -> np.dtype[np.void]:
+    """Return the record of the actions of a second: their probabilities [A]."""
+    return np.dtype([("actions", "u1", actions)])
 
 
 def row_type(dim: int) -> np.dtype[np.void]:
@@ -62,16 +76,41 @@ def pack_clips(video: ClipEmbeddings) -> Records:
     return records
 
 
+def pack_actions(video: ClipEmbeddings) -> Records | None:
+    """Return [T] records of the actions in the clips of a video, if they are known."""
+    if video.actions is None:
+        return None
+    records = np.zeros(len(video), action_type(video.actions.probabilities.shape[1]))
+    records["actions"] = _quantise(video.actions.probabilities)
+    return records
+
+
 def unpack_clips(
-    records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
+    records: Records,
+    actions: Records | None,
+    names: ClassNames,
+    duration_s: float,
+    step_s: float,
+    shots_s: TimeArray | None = None,
 ) -> ClipEmbeddings:
-    """Return the clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
-    times, objects = np.arange(len(records), dtype=np.float64) * step_s, None
-    if len(names):
-        probabilities = _PROBABILITIES[records["classes"]]  # six times as fast as `take`
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        objects = ClassMixture(probabilities, names)
-    return ClipEmbeddings(unpack_rows(records), times, step_s, duration_s, objects, shots_s, records["still"])
+    """Return the clips of `pack_clips` and `pack_actions`."""
+    times = np.arange(len(records), dtype=np.float64) * step_s
+    video = ClipEmbeddings(
+        unpack_rows(records), times, step_s, duration_s, shots_s=shots_s, is_still=records["still"]
+    )
+    if len(names.objects):
+        objects = ClassMixture(_read_probabilities(records["classes"]), names.objects)
+        video = replace(video, objects=objects)
+    if actions is None:
+        return video
+    seen = ClassMixture(_read_probabilities(actions["actions"]), names.actions, WEIGHT_LINE)
+    return replace(video, actions=seen)
+
+
+def _read_probabilities(levels: npt.NDArray[np.uint8]) -> FloatArray:
+    probabilities = _PROBABILITIES[levels]  # six times as fast as `take`
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return np.asarray(probabilities, np.float32)
 
 
 def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:

@@ -168,7 +168,7 @@ class MomentSearch:
         seen, without = np.split(vectors, [len(self.queries.texts)])
         background = None if self.space == "own" else embed_background(self.space)
         picture = None if background is None else Picture.of(clips, self.space, background)
-        names, actions = (mixture and mixture.names for mixture in (clips.objects, clips.actions))
+        names, actions = (part.names if part else None for part in (clips.objects, clips.actions))
         most = self.retrieval.most_moments
         answers = list[QueryMoments]()
         for start in range(0, len(seen), _QUERIES_AT_ONCE):
@@ -177,8 +177,8 @@ class MomentSearch:
             located = locate(self._grounder, clips, request, most, alone=self.retrieval.alone)
             if background is not None and picture is not None:
                 kinds = [kind_of(text) for text in (*texts, *self.retrieval.without)]
-                asked = np.vstack([request.vectors, without])
-                queries = prepare_queries(kinds, asked, background, names, actions)
+                stacked = np.vstack([request.vectors, without])
+                queries = prepare_queries(kinds, stacked, background, names, actions)
                 matches = picture.match(queries)
                 located = [self._judged(answer, matches, number) for number, answer in enumerate(located)]
             answers += located

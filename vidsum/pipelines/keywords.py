@@ -128,6 +128,7 @@ class IndexOptions(ReadingOptions, total=False):
     transcribe: bool
     on_screen_text: bool
     sounds: bool
+    actions: bool
     space: Space
 
 
