@@ -69,6 +69,7 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.resolve_space", lambda name: "vse")
     monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
+    monkeypatch.setattr("vidsum.pipelines.watch.LiveActions", lambda: None)  # colours do not act
     monkeypatch.setattr(
         "vidsum.pipelines.watch.embed_queries", lambda space, texts, *_: ENCODER.encode(texts)
     )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from vidsum.evidence.match_probability import (
 )
 from vidsum.evidence.running_match import RunningMatch
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import ClassMixture, embed_queries
+from vidsum.grounding.spaces import embed_queries
 from vidsum.models.scaling import logistic
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 
@@ -31,7 +32,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.shared, pytest.mark.weights]
 Clips = list[tuple[Path, list[str]]]
 
 N_VIDEOS = 20
-OTHERS = ("a rocket launch at night", "people", "a dog running")
+OTHERS = ("a rocket launch at night", "people", "a dog running", "someone is dancing")
 
 
 @pytest.fixture(scope="module")
@@ -69,19 +70,26 @@ def test_watch_gives_the_probability_of_ground(clips: Clips, monkeypatch: pytest
     monkeypatch.setattr(running_match, "_FADE", 1.0)
     background = embed_background("vse")
     for path, texts in clips:
-        opened = open_in_space("vse", path, Extraction(device="cpu"))
+        opened = open_in_space("vse", path, Extraction(device="cpu"), actions=True)
         video = plan_embedding(opened, "vse").run().clips
-        assert video.objects is not None
+        objects, actions = video.objects, video.actions
+        assert objects is not None
+        assert actions is not None
         assert video.shots_s is not None
-        names = video.objects.names
-        queries = prepare_queries([*map(kind_of, texts)], embed_queries("vse", texts), background, names)
+        names, kinds = (objects.names, actions.names), [*map(kind_of, texts)]
+        queries = prepare_queries(kinds, embed_queries("vse", texts), background, *names)
         shots = np.searchsorted(video.shots_s[1:-1], video.timestamps + video.step_s / 2, side="right")
         starts = np.diff(shots, prepend=-1) != 0
         running = RunningMatch(queries, background)
         for _ in range(30):
             live = [
-                running.add(row, ClassMixture(classes[None], names), begins_shot=bool(begins))
-                for row, classes, begins in zip(video.rows, video.objects.probabilities, starts, strict=True)
+                running.add(
+                    video.rows[t],
+                    replace(objects, probabilities=objects.probabilities[t : t + 1]),
+                    replace(actions, probabilities=actions.probabilities[t : t + 1]),
+                    begins_shot=bool(starts[t]),
+                )
+                for t in range(len(video))
             ]
         ends = list_windows(video)[:, 1] - 1
         expected = logistic(match_windows(video, queries, usual_of(video, background)).logits)

@@ -47,7 +47,9 @@ def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int
 def test_live_samples_are_those_of_a_file(tmp_path: Path, suffix: str, fps: float) -> None:
     path = make_video(tmp_path / f"film{suffix}", n_frames=47, fps=25, start_s=0.5, b_frames=2).path
     sampling, warnings = Sampling(fps), list[str]()
-    assert numbers(read_live(parse_source(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
+    assert numbers(read_live(parse_source(str(path)), [sampling], warnings.append)) == in_batch(
+        path, sampling
+    )
     assert warnings == []
 
 
@@ -64,7 +66,7 @@ def test_growing_file_is_read_to_its_end(live_film: MadeVideo, tmp_path: Path) -
 
     writer = threading.Thread(target=write_on)
     writer.start()
-    live_numbers = numbers(read_live(parse_source(str(target), follow=True, idle_s=0.5), SAMPLING, print))
+    live_numbers = numbers(read_live(parse_source(str(target), follow=True, idle_s=0.5), [SAMPLING], print))
     writer.join()
     assert live_numbers == in_batch(live_film.path)
 
@@ -78,7 +80,7 @@ def test_files_of_a_folder_are_read_one_behind_the_other(live_film: MadeVideo, t
         shutil.copy(live_film.path, tmp_path / "2.ts")
 
     threading.Thread(target=add).start()
-    live_numbers = numbers(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, print))
+    live_numbers = numbers(read_live(parse_source(str(tmp_path), idle_s=2.0), [SAMPLING], print))
     once = in_batch(live_film.path)
     assert live_numbers == once + [(time_s + 7.0, number) for time_s, number in once]
 
@@ -89,7 +91,7 @@ def test_broken_file_of_a_folder_warns_and_is_left_out(live_film: MadeVideo, tmp
     shutil.copy(live_film.path, tmp_path / "1.ts")
     warnings: list[str] = []
     source = parse_source(str(tmp_path), idle_s=0.3)
-    assert numbers(read_live(source, SAMPLING, warnings.append)) == in_batch(live_film.path)
+    assert numbers(read_live(source, [SAMPLING], warnings.append)) == in_batch(live_film.path)
     assert len(warnings) == 1
     assert "01 broken.mp4" in warnings[0]
 
@@ -114,7 +116,7 @@ def served(live_film: MadeVideo) -> Iterator[str]:
 
 def test_stream_that_breaks_off_goes_on_after_a_warning(served: str, live_film: MadeVideo) -> None:
     warnings: list[str] = []
-    live_numbers = numbers(read_live(parse_source(served, idle_s=0.3), SAMPLING, warnings.append))
+    live_numbers = numbers(read_live(parse_source(served, idle_s=0.3), [SAMPLING], warnings.append))
     once = in_batch(live_film.path)
     assert live_numbers[: len(once)] == once
     assert [number for _, number in live_numbers[len(once) :]] == [number for _, number in once]
@@ -177,14 +179,14 @@ def test_mp4_from_a_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as cat:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=cat.stdout))
         with pytest.raises(InputError) as caught:
-            list(read_live(parse_source("-"), SAMPLING, list[str]().append))
+            list(read_live(parse_source("-"), [SAMPLING], list[str]().append))
     assert "-f mpegts" in str(caught.value.hint)
 
 
 def test_growing_file_that_is_no_video_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.ts").write_bytes(bytes(1000))
     with pytest.raises(InputError, match="not a video"):
-        list(read_live(parse_source(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
+        list(read_live(parse_source(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), [SAMPLING], print))
 
 
 def test_growing_file_that_names_other_files_is_refused(
@@ -194,11 +196,11 @@ def test_growing_file_that_names_other_files_is_refused(
     shutil.copy(live_film.path, "film.ts")
     Path("list.ts").write_text("ffconcat version 1.0\nfile film.ts\n")
     with pytest.raises(InputError, match="not a video"):
-        list(read_live(parse_source("list.ts", follow=True, idle_s=0.05), SAMPLING, print))
+        list(read_live(parse_source("list.ts", follow=True, idle_s=0.05), [SAMPLING], print))
 
 
 def test_stream_that_cannot_be_reached_is_refused() -> None:
-    frames = read_live(parse_source("http://127.0.0.1:9/none.ts"), SAMPLING, print)
+    frames = read_live(parse_source("http://127.0.0.1:9/none.ts"), [SAMPLING], print)
     with pytest.raises(InputError, match="cannot connect"):
         next(frames)
 
@@ -217,7 +219,7 @@ for url in sys.argv[1:]:
     source = parse_source(url, idle_s=0.1)
     try:
         if source.works_offline:
-            list(read_live(source, Sampling(2.0, LongSide(32)), print))
+            list(read_live(source, [Sampling(2.0, LongSide(32))], print))
         print("read" if source.works_offline else "refused")
     except InputError as error:
         print(error.message)

@@ -20,7 +20,7 @@ SAMPLING = Sampling(2.0)
 def write_clip(live_film: MadeVideo, path: Path, start_s: float, end_s: float) -> None:
     """Write the clip of an alert from `start_s`, noticed a second later, to `end_s`."""
     tap, clip = PreRoll("film", 2.0, "made by a test"), None
-    for frame in read_live(parse_source(str(live_film.path)), Sampling(10.0), print, tap):
+    for frame in read_live(parse_source(str(live_film.path)), [Sampling(10.0)], print, tap):
         if clip is None and frame.time_s >= start_s + 1:
             clip = tap.start(path, start_s)
             clip.until_s = end_s
@@ -67,14 +67,14 @@ def test_pre_roll_of_joined_recordings_forgets_the_first(
     monkeypatch.setattr(live, "LOOK_S", 0.01)
     (tmp_path / "film.ts").write_bytes(live_film.path.read_bytes() * 4)
     tap, source = PreRoll("film", 1.0, ""), parse_source(str(tmp_path / "film.ts"), follow=True, idle_s=0.05)
-    sizes = [tap._bytes for _ in read_live(source, SAMPLING, print, tap)]
+    sizes = [tap._bytes for _ in read_live(source, [SAMPLING], print, tap)]
     assert max(sizes) < len(live_film.path.read_bytes()) / 2
 
 
 def test_pre_roll_is_bounded_in_bytes(live_film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preroll, "_MAX_BYTES", 3000)
     tap = PreRoll("film", 60.0, "")
-    for _ in read_live(parse_source(str(live_film.path)), SAMPLING, print, tap):
+    for _ in read_live(parse_source(str(live_film.path)), [SAMPLING], print, tap):
         assert tap._bytes <= 3000
 
 
@@ -82,7 +82,7 @@ def test_pre_roll_is_bounded_in_bytes(live_film: MadeVideo, monkeypatch: pytest.
 @given(length_s=st.floats(0.0, 4.0))
 def test_pre_roll_is_bounded_in_seconds(live_film: MadeVideo, length_s: float) -> None:
     tap, most = PreRoll("film", length_s, ""), 0
-    for _ in read_live(parse_source(str(live_film.path)), Sampling(10.0), print, tap):
+    for _ in read_live(parse_source(str(live_film.path)), [Sampling(10.0)], print, tap):
         most = max(most, sum(packet.stream.type == "video" for packet in tap._packets))
         assert tap._bytes == sum(packet.size for packet in tap._packets)
     # the length, and up to a group of five pictures before and behind it

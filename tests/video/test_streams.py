@@ -63,7 +63,7 @@ def typed(body: bytes, content_type: str = HLS) -> Responder:
 def read(url: str, idle_s: float | None = None) -> tuple[list[tuple[float, int]], list[str]]:
     """Return the times and numbers of the sampled frames, and the warnings."""
     warnings = list[str]()
-    frames = read_live(parse_source(url, idle_s=idle_s), SAMPLING, warnings.append)
+    frames = read_live(parse_source(url, idle_s=idle_s), [SAMPLING], warnings.append)
     return [(frame.time_s, read_number(frame.image)) for frame in frames], warnings
 
 
@@ -229,6 +229,6 @@ def test_shared_list_plays_once(shared: Path) -> None:
             kind = HLS if path.suffix == ".m3u8" else "video/mp2t"
             running.serve(f"/{path.name}", typed(path.read_bytes(), kind))
         warnings = list[str]()
-        frames = list(read_live(parse_source(f"{running.url}/vod.m3u8"), SAMPLING, warnings.append))
+        frames = list(read_live(parse_source(f"{running.url}/vod.m3u8"), [SAMPLING], warnings.append))
     assert len(frames) == 18
     assert warnings == []

@@ -1,14 +1,17 @@
 """Actions in the clips of a video, as mixtures of those of Kinetics-600 (docs/algorithms/actions.md)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.features.movinet import action_names, classify_actions
+from vidsum.features.extractor import crop_centre
+from vidsum.features.movinet import FPS, SIDE, MovementStream, action_names, classify_actions
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, Picture, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
 WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that none is near: those lose by it
@@ -39,6 +42,34 @@ def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
     assert video.shots_s is not None
     means = average_movement(movement, video.timestamps + video.step_s / 2, video.shots_s)
     return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), WEIGHT_LINE)
+
+
+class LiveActions:
+    """Actions of a live source, one second after another.
+
+    Those of a second are of the half second before it, too, unless it begins a shot. `mix_actions` also looks
+    at the half second after it, which has not come yet.
+    """
+
+    def __init__(self) -> None:
+        """Begin a source. Raises WeightsError."""
+        self._stream, self._names = MovementStream(), embed_action_names()
+        self._before: FloatArray | None = None
+
+    @property
+    def names(self) -> FloatArray:
+        """The names of the actions, [600, 384]."""
+        return self._names
+
+    def mix(self, frames: Sequence[Picture], *, begins_shot: bool) -> ClassMixture | None:
+        """Return the actions of a second by its frames of `movinet.SAMPLING`; None where there are none."""
+        if not frames:
+            return None
+        rows = self._stream.read(np.stack([crop_centre(frame, SIDE) for frame in frames]))
+        seen = rows if begins_shot or self._before is None else np.concatenate([self._before, rows])
+        self._before = rows[-int(FPS / 2) :]
+        logits = classify_actions(seen.mean(axis=0, keepdims=True))
+        return ClassMixture(class_probabilities(logits), self._names, WEIGHT_LINE)
 
 
 def embed_action_names() -> FloatArray:

@@ -127,6 +127,7 @@ class Watching(Checked):
 
     like: tuple[str, ...] = option("Look for what this picture shows.", (), metavar="PICTURE")
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
+    actions: bool = option("Compare with the actions that movement shows (space vse).", True, flag_on=())
     min_present: float = option("Minimum match probability of an alert.", 0.7, above=0, max=1)
     for_s: float = option(
         "How long a match lasts before an alert starts.",

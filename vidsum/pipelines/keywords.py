@@ -71,6 +71,7 @@ class HighlightOptions(ExtractionOptions, total=False):
 class WatchOptions(TypedDict, total=False):
     like: str | Sequence[str]
     space: Space
+    actions: bool
     min_present: float
     for_s: float
     pre_roll_s: float

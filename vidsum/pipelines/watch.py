@@ -20,7 +20,9 @@ from vidsum.evidence.match_probability import (
     prepare_queries,
 )
 from vidsum.evidence.running_match import RunningMatch
+from vidsum.features import movinet
 from vidsum.features.settings import Extraction
+from vidsum.grounding.actions import LiveActions
 from vidsum.grounding.scenes import look_cosine
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import (
@@ -41,8 +43,9 @@ from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
 from vidsum.pipelines.queries import query_warnings, read_queries
-from vidsum.types import FloatArray, TrackChoice
+from vidsum.types import FloatArray, Picture, TrackChoice
 from vidsum.version import __version__
+from vidsum.video.frames import Sampling
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
 from vidsum.video.preroll import LiveClip, PreRoll
 
@@ -119,7 +122,8 @@ def watch(
     rows = [embed_queries(name, texts, settings.language)] if texts else []
     rows += [describe_space(name).encode_images(settings.like, device)] if settings.like else []
     kinds = [*map(kind_of, texts), *(PICTURE_KIND for _ in settings.like)]
-    evidence = LiveEvidence(name, kinds, np.concatenate(rows))
+    actions = LiveActions() if settings.actions and describe_space(name).is_mapped else None
+    evidence = LiveEvidence(name, kinds, np.concatenate(rows), actions)
     extractor = load_extractor(extraction_for(name, extraction))
     if clips:
         make_folder(clips)
@@ -154,24 +158,32 @@ def _seconds(
     recorder: PreRoll | None,
 ) -> Iterator[Second]:
     """Yield each second once its last picture has come; at the end, what there is."""
-    frames, last, rate = list[LiveFrame](), -1, round(extractor.spec.fps)
-    for frame in read_live(source, extractor.spec.sampling, warn, recorder):
-        if frames and int(frame.time_s) > last:
+    samplings = [extractor.spec.sampling, *([movinet.SAMPLING] if evidence.actions else [])]
+    for frames in _group_by_second(read_live(source, samplings, warn, recorder), samplings):
+        if any(frame.sampling == 0 for frame in frames):  # after an interruption, a second may have none
             yield _second(frames, extractor, evidence)
-            frames = []
-        last = int(frame.time_s)
-        frames.append(frame)
-        if len(frames) == rate:
-            yield _second(frames, extractor, evidence)
-            frames = []
-    if frames:
-        yield _second(frames, extractor, evidence)
+
+
+def _group_by_second(frames: Iterator[LiveFrame], samplings: Sequence[Sampling]) -> Iterator[list[LiveFrame]]:
+    """Yield the frames of each second as soon as there are all."""
+    held, most = list[LiveFrame](), sum(round(sampling.fps or 0) for sampling in samplings)
+    for frame in frames:
+        if held and int(frame.time_s) > int(held[-1].time_s):
+            yield held
+            held = []
+        held.append(frame)
+        if len(held) == most:
+            yield held
+            held = []
+    if held:
+        yield held
 
 
 def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvidence) -> Second:
-    features = extractor.encode(np.stack([extractor.spec.crop(frame.image)[None] for frame in frames]))
+    seen, moving = ([frame.image for frame in frames if frame.sampling == number] for number in (0, 1))
+    features = extractor.encode(np.stack([extractor.spec.crop(image)[None] for image in seen]))
     has_classes = extractor.spec.class_names is not None
-    present = evidence.present(features, extractor.logits(features) if has_classes else None)
+    present = evidence.present(features, extractor.logits(features) if has_classes else None, moving)
     lag_s = time.monotonic() - frames[-1].arrived_s
     return Second(float(int(frames[0].time_s)), tuple(map(float, present)), lag_s)
 
@@ -179,20 +191,31 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
 class LiveEvidence:
     """Match probabilities of queries, one second after another, in an image-text space."""
 
-    def __init__(self, space: str, kinds: Sequence[QueryKind], queries: FloatArray) -> None:
+    def __init__(
+        self,
+        space: str,
+        kinds: Sequence[QueryKind],
+        queries: FloatArray,
+        actions: LiveActions | None = None,
+    ) -> None:
         """Queries [M, D] of length 1 with their kinds. Raises WeightsError."""
-        self._map, self._names = None, None
+        self._map, self._names, self.actions = None, None, actions
         if describe_space(space).is_mapped:
             self._map, self._names = load_map(), name_embeddings()
         background = embed_background(space)
-        self._match = RunningMatch(prepare_queries(kinds, queries, background, self._names), background)
+        of_actions = actions.names if actions else None
+        prepared = prepare_queries(kinds, queries, background, self._names, of_actions)
+        self._match = RunningMatch(prepared, background)
         self._min_cosine = look_cosine(space)
         self._last: FloatArray | None = None
 
-    def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
+    def present(
+        self, features: FloatArray, logits: FloatArray | None, moving: Sequence[Picture] = ()
+    ) -> FloatArray:
         """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K].
 
-        A second that looks unlike the one before begins a shot.
+        A second that looks unlike the one before begins a shot. `moving` are its frames of
+        `vidsum.features.movinet.SAMPLING`.
         """
         rows = self._map(features) if self._map else unit_rows(features)
         (row,) = unit_rows(rows.mean(axis=0, keepdims=True))
@@ -201,7 +224,8 @@ class LiveEvidence:
             objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
         begins_shot = self._last is None or float(self._last @ row) < self._min_cosine
         self._last = row
-        return self._match.add(row, objects, begins_shot=begins_shot)
+        actions = self.actions.mix(moving, begins_shot=begins_shot) if self.actions else None
+        return self._match.add(row, objects, actions, begins_shot=begins_shot)
 
 
 class _Alarm:

@@ -6,7 +6,7 @@ A source is a series of connections. Times count from the first picture of the f
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -62,6 +62,7 @@ class LiveFrame:
     time_s: float  # k / fps; after an interruption, on from where pictures come again
     image: Picture
     arrived_s: float  # by `time.monotonic`, when the last picture needed for it had arrived
+    sampling: int = 0  # number of the sampling that it is of
 
 
 def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None) -> LiveSource:
@@ -84,42 +85,75 @@ def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None
 
 
 def read_live(
-    source: LiveSource, sampling: Sampling, warn: Callable[[str], None], tap: PreRoll | None = None
+    source: LiveSource,
+    samplings: Sequence[Sampling],
+    warn: Callable[[str], None],
+    tap: PreRoll | None = None,
 ) -> Iterator[LiveFrame]:
-    """Yield the frames on screen at k / fps of a source, as soon as the next frame has come.
+    """Yield the frames on screen at k / fps of a source by each sampling, as soon as the next frame has come.
 
     `warn` gets a message for each connection that breaks off and each segment that cannot be read; `tap` gets
     all packets. Raises InputError where nothing can be read.
     """
-    assert sampling.fps is not None
-    began_s, offset_s, next_k, place = time.monotonic(), 0.0, 0, Place()
+    began_s, offset_s, place = time.monotonic(), 0.0, Place()
+    samplers = [_Sampler(number, sampling) for number, sampling in enumerate(samplings)]
     for connection in _connect_all(source, place, warn):
-        if next_k and connection.is_live:  # the time that was lost has passed
+        if samplers[0].next_k and connection.is_live:  # the time that was lost has passed
             offset_s = max(offset_s, time.monotonic() - began_s)
-            next_k = max(next_k, samples_before(sampling.fps, offset_s))
+            for sampler in samplers:
+                sampler.skip(offset_s)
         with closing(connection.container) as container:
             pictures = video_stream(container, source.name, source.video_track)
-            if not next_k and (number := track_number(container, pictures)):
+            if not samplers[0].next_k and (number := track_number(container, pictures)):
                 warn(describe_choice(container, "video", number))
             frames = _decode(source, connection, pictures, offset_s, place, warn, tap)
-            held, maker = next(frames, None), None
+            held = next(frames, None)
             if held is None:
                 continue
+            size = display_size(held, float(pictures.sample_aspect_ratio or 1))
+            for sampler in samplers:
+                sampler.maker = PictureMaker(*pixel_size(sampler.sampling.size, *size))
             for frame in chain(frames, [None]):
                 end_s = _end_s(held, pictures) if frame is None else frame.time_s
-                due = (n_samples if frame is None else samples_before)(sampling.fps, end_s)
-                if due > next_k:
-                    if maker is None:
-                        size = display_size(held, float(pictures.sample_aspect_ratio or 1))
-                        maker = PictureMaker(*pixel_size(sampling.size, *size))
-                    image = maker.from_frame(held.frame, held.turn_deg)
-                    for k in range(next_k, due):
-                        yield LiveFrame(k / sampling.fps, image, time.monotonic())
-                    next_k = due
+                taken = (sampler.take(held, end_s, is_last=frame is None) for sampler in samplers)
+                yield from sorted(chain.from_iterable(taken), key=lambda sample: sample.time_s)
                 offset_s, held = end_s, frame or held
-    if not next_k:
+    if not samplers[0].next_k:
         hints = {"pipe": _AS_IT_COMES, "growing file": _AS_IT_COMES, "stream": _NO_RANGES}
         raise InputError("none of its video can be decoded", hint=hints.get(source.kind), subject=source.name)
+
+
+@dataclass(eq=False)
+class _Sampler:
+    """Samples of a source at one rate, and how far they have come."""
+
+    number: int
+    sampling: Sampling
+    next_k: int = 0
+    maker: PictureMaker | None = None  # for the pictures of a connection
+
+    @property
+    def fps(self) -> float:
+        assert self.sampling.fps is not None
+        return self.sampling.fps
+
+    def skip(self, time_s: float) -> None:
+        """Leave out what is before a time."""
+        self.next_k = max(self.next_k, samples_before(self.fps, time_s))
+
+    def take(self, frame: DecodedFrame, end_s: float, *, is_last: bool) -> list[LiveFrame]:
+        """Return the samples of a frame that goes off screen at `end_s`."""
+        due = (n_samples if is_last else samples_before)(self.fps, end_s)
+        if due <= self.next_k:
+            return []
+        assert self.maker is not None
+        image, first, arrived_s = (
+            self.maker.from_frame(frame.frame, frame.turn_deg),
+            self.next_k,
+            time.monotonic(),
+        )
+        self.next_k = due
+        return [LiveFrame(k / self.fps, image, arrived_s, self.number) for k in range(first, due)]
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
