@@ -43,6 +43,7 @@ from docs.benchmarks.judged import (
 from vidsum.evidence.match_probability import (
     NAMED,
     Curve,
+    MatchedQueries,
     commonness,
     embed_background,
     list_windows,
@@ -83,29 +84,40 @@ def background() -> FloatArray:
 
 
 def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
-    """The evidence, by the cosines alone, of the best second of `vidsum watch`, commonness."""
+    """The evidence, by cosines alone, of the best second of `vidsum watch`, commonness, without actions."""
     vectors, phrases = np.stack([embed_one(text) for text in texts]), background()
-    bare = replace(video, objects=None)
-    evidence = []
-    for part in (video, bare):
-        queries = prepare_queries(
-            ["noun"] * len(texts), vectors, phrases, part.objects.names if part.objects else None
-        )
-        curves = queries.clip_evidence(part, usual_of(part, phrases))
-        evidence.append(window_means(curves, list_windows(part)).max(axis=1))
-    return [*evidence, live_evidence(video, vectors, phrases), commonness(phrases, vectors)]
+    unmoved = replace(video, actions=None)
+    whole, bare, without = (
+        best_evidence(part, vectors) for part in (video, replace(unmoved, objects=None), unmoved)
+    )
+    return [whole, bare, live_evidence(video, vectors, phrases), commonness(phrases, vectors), without]
+
+
+def best_evidence(video: ClipEmbeddings, vectors: FloatArray) -> FloatArray:
+    """The evidence of the best window for each query, by what is known of a video."""
+    evidence = prepare(video, vectors).clip_evidence(video, usual_of(video, background()))
+    return window_means(evidence, list_windows(video)).max(axis=1)
+
+
+def prepare(video: ClipEmbeddings, vectors: FloatArray) -> MatchedQueries:
+    """Queries whose evidence is wanted, not their probability."""
+    names = [part.names if part else None for part in (video.objects, video.actions)]
+    return prepare_queries(["noun"] * len(vectors), vectors, background(), *names)
 
 
 def live_evidence(video: ClipEmbeddings, vectors: FloatArray, phrases: FloatArray) -> FloatArray:
     """The evidence at the best second of a source that is seen once."""
     assert video.objects is not None
-    queries = prepare_queries(["noun"] * len(vectors), vectors, phrases, video.objects.names)
-    match, rows = RunningMatch(queries, phrases), video.rows
+    queries, rows = prepare(video, vectors), video.rows
+    match = RunningMatch(queries, phrases)
     starts = [True, *(np.sum(rows[1:] * rows[:-1], axis=1) < look_cosine("vse")).tolist()]
     best = np.zeros(len(vectors), np.float32)
-    for row, shares, begins in zip(rows, video.objects.probabilities, starts, strict=True):
-        mixture = ClassMixture(shares[None], video.objects.names)
-        best = np.maximum(best, match.add(row, mixture, begins_shot=begins))
+    for t, (row, begins) in enumerate(zip(rows, starts, strict=True)):
+        seen = [
+            mixture and replace(mixture, probabilities=mixture.probabilities[t : t + 1])
+            for mixture in (video.objects, video.actions)
+        ]
+        best = np.maximum(best, match.add(row, *seen, begins_shot=begins))
     logits = np.log(best / (1 - best))[:, None]
     return np.asarray((logits - queries.offsets) / queries.slopes, np.float32)[:, 0]
 

@@ -89,8 +89,8 @@ def probabilities(
     encoders: Encoders, background: FloatArray, video: ClipEmbeddings, texts: Sequence[str]
 ) -> list[FloatArray]:
     """The probability of each text in a video."""
-    names = video.objects.names if video.objects else None
-    queries = prepare_queries([*map(kind_of, texts)], encoders.texts(texts), background, names)
+    names = [part.names if part else None for part in (video.objects, video.actions)]
+    queries = prepare_queries([*map(kind_of, texts)], encoders.texts(texts), background, *names)
     matches = match_windows(video, queries, usual_of(video, background))
     return [np.exp([Condition((number,)).log_present(matches.logits).max() for number in range(len(texts))])]
 

@@ -10,6 +10,7 @@ over clips. The last lines have AUC and calibration error of the best second.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from vidsum.evidence.running_match import RunningMatch
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.scenes import look_cosine
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.pipelines.watch import _Alarm
 from vidsum.types import FloatArray, Interval, TimeArray
 
@@ -51,18 +52,18 @@ def list_queries() -> list[tuple[str, str, str]]:
 
 def watch(video: ClipEmbeddings, texts: list[str], vectors: FloatArray) -> FloatArray:
     """[M, T] probabilities of a film that is seen once."""
-    assert video.objects is not None
-    names, background, rows = video.objects.names, embed_background("vse"), video.rows
-    match = RunningMatch(prepare_queries([*map(kind_of, texts)], vectors, background, names), background)
+    objects, actions = video.objects, video.actions
+    assert objects is not None
+    assert actions is not None
+    names, background, rows = (objects.names, actions.names), embed_background("vse"), video.rows
+    match = RunningMatch(prepare_queries([*map(kind_of, texts)], vectors, background, *names), background)
     starts = [True, *(np.sum(rows[1:] * rows[:-1], axis=1) < look_cosine("vse")).tolist()]
-    seconds = zip(rows, video.objects.probabilities, starts, strict=True)
-    return np.stack(
-        [
-            match.add(row, ClassMixture(shares[None], names), begins_shot=begins)
-            for row, shares, begins in seconds
-        ],
-        axis=1,
-    )
+    seen = [
+        [replace(mixture, probabilities=shares[None]) for shares in mixture.probabilities]
+        for mixture in (objects, actions)
+    ]
+    seconds = zip(rows, *seen, starts, strict=True)
+    return np.stack([match.add(*second, begins_shot=begins) for *second, begins in seconds], axis=1)
 
 
 def ask(folder: Path) -> list[Seconds]:
