@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.archive.made import GREYS, NAMES, embed_queries, embed_video, film
+from tests.archive.serving import new_database
 from tests.kills import SAMPLE
 from vidsum.archive.archive import Archive
 from vidsum.archive.index import plan_video
@@ -140,3 +141,17 @@ def test_index_stores_the_actions_that_ground_reads(actions: bool, tmp_path: Pat
     (answer,) = ground(SAMPLE, query, space="vse", evidence="picture", device="cpu", actions=actions).queries
     best = max(moment.present or 0.0 for moment in answer.moments)
     assert found[0].present == pytest.approx(best, abs=0.01)
+
+
+def test_an_archive_on_a_server_gets_a_place_for_actions(
+    postgres: str, colours: None, tmp_path: Path
+) -> None:
+    url = new_database(postgres)
+    with Archive(url) as archive:
+        archive.add(film(tmp_path / "film.mp4"))
+        before = find(archive, "red")
+        archive._connection.execute("ALTER TABLE vidsum.shots DROP COLUMN actions")
+        archive._connection.set_version(11)
+    with Archive(url, create=False) as archive:
+        assert archive._connection.version() == VERSION
+        assert find(archive, "red") == before
