@@ -6,7 +6,13 @@ from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
 from vidsum.errors import Mention, UsageError, fill
-from vidsum.grounding.settings import LANGUAGE_CHOICE, LANGUAGE_HELP, EmbeddingSpace, require_language
+from vidsum.grounding.settings import (
+    ACTIONS_HELP,
+    LANGUAGE_CHOICE,
+    LANGUAGE_HELP,
+    EmbeddingSpace,
+    require_language,
+)
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence
 
@@ -69,7 +75,7 @@ class Indexing:
     transcribe: bool = option("Transcribe videos without a transcript.", False)
     on_screen_text: bool = option("Read the text on the screen of videos.", False)
     sounds: bool = option("Recognise the sounds of videos.", False)
-    actions: bool = option("Store the actions that movement shows (space vse).", True, flag_on=())
+    actions: bool = option(ACTIONS_HELP, True, flag_on=())
     space: EmbeddingSpace = option(
         "Image-text space of a new archive.",
         "auto",

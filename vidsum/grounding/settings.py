@@ -16,6 +16,7 @@ UNLIKELY = 0.2  # below this probability, words or a sound are left out beside o
 
 SPACE_HELP = "Embedding space of text and video."
 SPACE_CHOICE = "auto: the best one of the CLIP family that is installed, else vse."
+ACTIONS_HELP = "Compare queries with the actions that movement shows (space vse)."
 LANGUAGE_HELP = "Language of the queries (de, ja)."
 LANGUAGE_CHOICE = "auto: English, unless most words are of another (space vse)."
 
@@ -78,7 +79,7 @@ class Retrieval(Checked):
         "transcribe).",
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
-    actions: bool = option("Compare with the actions that movement shows (space vse).", True, flag_on=())
+    actions: bool = option(ACTIONS_HELP, True, flag_on=())
     language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",), more=LANGUAGE_CHOICE)
     without: tuple[str, ...] = option(
         "Leave out moments that show this.",
@@ -127,7 +128,7 @@ class Watching(Checked):
 
     like: tuple[str, ...] = option("Look for what this picture shows.", (), metavar="PICTURE")
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
-    actions: bool = option("Compare with the actions that movement shows (space vse).", True, flag_on=())
+    actions: bool = option(ACTIONS_HELP, True, flag_on=())
     min_present: float = option("Minimum match probability of an alert.", 0.7, above=0, max=1)
     for_s: float = option(
         "How long a match lasts before an alert starts.",
