@@ -242,8 +242,7 @@ def plan_moments(
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     else:
         search = _search_in_video(queries, retrieval, extraction)
-        actions = retrieval.actions and not retrieval.alone  # trained models read none
-        video_input = open_in_space(search.space, source, extraction, actions=actions)
+        video_input = open_in_space(search.space, source, extraction, actions=retrieval.actions)
     embedding = plan_embedding(video_input, search.space)
     evidence = plan_evidence(retrieval, video_input)
     provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts(), **evidence.facts()}
