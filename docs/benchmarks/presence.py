@@ -5,16 +5,16 @@
 Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them) and of
 each clip by itself; docs.benchmarks.judged describes the photographs. With `--actions`, queries about
 actions are asked of uncut videos and of films joined from them; CLIPS has those that action_moments.json
-names of other repositories. These chose nothing, and get the curves that ship.
+names of other repositories.
 
 True and absent queries count alike in sum. The curve of each kind of query is fitted in ten folds, without
 the clip, photograph or word that a query is of; the threshold of "nested no" is chosen in ten folds of the
 others. In brackets are 95 % of a bootstrap over these. "watch" has the same curves, and the best second of
-`vidsum watch`, which sees the source once. The last lines are fitted to all, and are the curves of
-`vidsum.evidence.match_probability`.
+`vidsum watch`, which sees the source once. Then come the same tables by the curves that ship, which queries
+about actions did not choose, with and without actions. The last lines are fitted to all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -224,17 +224,17 @@ def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
     return answers + ask_photographs(sentences, group, measure)
 
 
-def print_kinds(answers: Sequence[Asked], said: TimeArray, bare: TimeArray, live: TimeArray) -> None:
-    """Print a table of accuracy and calibration by kind."""
+def print_kinds(answers: Sequence[Asked], probabilities: Mapping[str, TimeArray]) -> None:
+    """Print a table of accuracy and calibration by kind, of several probabilities by their names."""
     whole, kinds = truth_about(answers), dict.fromkeys((answer.source, answer.kind) for answer in answers)
-    print("| | queries | AUC | by cosines | watch | calibration error | by cosines | watch |")
-    print("|---|---|---|---|---|---|---|---|")
+    heads = [f"{measure}, {name}" for measure in ("AUC", "calibration error") for name in probabilities]
+    print(f"\n| | queries | {' | '.join(heads)} |\n|---|---|{'---|' * len(heads)}")
     for source, kind in kinds:
         rows = rows_of(answers, source, kind)
         cells = [
             with_interval(measure, whole.take(rows), values[rows])
             for measure in (auc, calibration_error)
-            for values in (said, bare, live)
+            for values in probabilities.values()
         ]
         print(f"| {source}: {kind} | {len(rows)} | {' | '.join(cells)} |")
 
@@ -256,10 +256,10 @@ def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
         print(f"| {name} | {' | '.join(cells)} | {due @ is_said / due.sum():.2f} |")
 
 
-def shipped(answers: Sequence[Asked]) -> TimeArray:
-    """[N] probabilities by the curves that ship."""
+def shipped(answers: Sequence[Asked], number: int) -> TimeArray:
+    """[N] probabilities of a measure by the curves that ship."""
     curves = np.array([NAMED[answer.rule] for answer in answers])
-    values = np.array([[answer.measures[0], 1.0, answer.measures[3]] for answer in answers])
+    values = np.array([[answer.measures[number], 1.0, answer.measures[3]] for answer in answers])
     return logistic((curves * values).sum(axis=1))
 
 
@@ -289,18 +289,20 @@ def main() -> None:
     parser.add_argument("--photographs", type=Path, help="Flickr8k's")
     parser.add_argument("--actions", type=Path, help="clips of other repositories")
     options = parser.parse_args()
+    answers = ask_all(options.folder, options.photographs)
     if options.actions:
-        actions = ask_actions(
+        answers += ask_actions(
             options.folder, options.actions, lambda path: embed(path, "vse", "auto"), measure
         )
-        probabilities = shipped(actions)
-        print_kinds(actions, probabilities, probabilities, probabilities)
-        print_words(actions, probabilities)
-    answers = ask_all(options.folder, options.photographs)
-    said, bare = cross_fitted(answers, 0), cross_fitted(answers, 1)
-    print_kinds(answers, said, bare, cross_fitted(answers, 0, applied_to=2))
-    print_verdicts(answers, said)
-    print_words(answers, said)
+    fitted = {"all": cross_fitted(answers, 0), "by cosines": cross_fitted(answers, 1)}
+    fitted |= {"watch": cross_fitted(answers, 0, applied_to=2), "without actions": cross_fitted(answers, 4)}
+    print_kinds(answers, fitted)
+    print_verdicts(answers, fitted["all"])
+    print_words(answers, fitted["all"])
+    by_shipped = {"shipped": shipped(answers, 0), "shipped, without actions": shipped(answers, 4)}
+    print_kinds(answers, by_shipped)
+    for probabilities in by_shipped.values():
+        print_words(answers, probabilities)
     for number, name in enumerate(("NAMED", "BARE")):
         for rule in NAMED:
             rows = np.flatnonzero([answer.rule == rule for answer in answers])
