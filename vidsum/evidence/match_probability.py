@@ -8,10 +8,10 @@ Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verifi
     r(q, t) = w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
 
 m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. r is there where a network
-names objects; it compares with photographs u. r' is the same where actions are known; it compares with clips
-of one action each. The longer a video, the better its best phrase: hence the last term. A window W has up to
-five clips of one shot, and the mean of their evidence. The curve from the evidence to the probability also
-reads how common a query is, q . mean_b b, standardised among phrases.
+names objects; it compares with photographs u. r' is the same where actions are known; it compares with 1.75
+deviations above the mean of clips of one action each. The longer a video, the better its best phrase: hence
+the last term. A window W has up to five clips of one shot, and the mean of their evidence. The curve from the
+evidence to the probability also reads how common a query is, q . mean_b b, standardised among phrases.
 
 A whole video, the records of an archive, and what a live source has shown so far differ in where `Usual`
 comes from, and in nothing else. docs/algorithms/presence.md has the fit of the curves, and their accuracy.
@@ -68,6 +68,9 @@ PICTURE_KIND: QueryKind = "sentence"  # the curve of a picture as a query: it sa
 WINDOW = 5  # clips
 _LENGTH_WEIGHT = np.float32(0.5)
 _ACTION_FACTOR = 0.5  # .25 to .75 are level
+_USUAL_ACTIONS = (
+    1.75  # deviations above the mean: clips are mixtures, and windows with the best ones are chosen
+)
 _LEAST_DEVIATION = 1e-6  # below it, all phrases are the same
 _PHRASES_AT_ONCE = 20  # of which curves are held: of all phrases and a long video, they are large
 _SENTENCE = 7  # words
@@ -137,23 +140,22 @@ RateNamed = Callable[[FloatArray], FloatArray]
 def compare_named(names: FloatArray, queries: FloatArray) -> RateNamed:
     """Compare queries [M, D] with photographs; `names` [K, D] are of the objects that the network knows."""
     squares = np.square(load_map().tensors[CLASSES])
-    return _compare(ClassMixture(squares / squares.sum(axis=1, keepdims=True), names), queries, 1.0)
+    return _compare(ClassMixture(squares / squares.sum(axis=1, keepdims=True), names), queries)
 
 
 def compare_actions(names: FloatArray, queries: FloatArray) -> RateNamed:
     """Compare queries [M, D] with clips of one action each; `names` [K, D] are of the actions."""
-    return _compare(
-        ClassMixture(np.eye(len(names), dtype=np.float32), names, WEIGHT_LINE), queries, _ACTION_FACTOR
-    )
+    usual = ClassMixture(np.eye(len(names), dtype=np.float32), names, WEIGHT_LINE)
+    return _compare(usual, queries, _ACTION_FACTOR, _USUAL_ACTIONS)
 
 
-def _compare(usual: ClassMixture, queries: FloatArray, factor: float) -> RateNamed:
+def _compare(usual: ClassMixture, queries: FloatArray, factor: float = 1.0, above: float = 0.0) -> RateNamed:
+    """Compare queries with likelihoods that lie some deviations above the mean of usual ones."""
     likelihoods = log_likelihood(usual, queries)
     mean, spread = likelihoods.mean(axis=1, keepdims=True), likelihoods.std(axis=1, keepdims=True)
-    weight = (
-        factor * mixture_weights(usual, queries)[:, None] / np.where(spread > 1e-6, spread, np.float32(1))
-    )
-    return lambda named: np.asarray(weight * (named - mean), np.float32)
+    spread = np.where(spread > 1e-6, spread, np.float32(1))
+    weight = factor * mixture_weights(usual, queries)[:, None] / spread
+    return lambda named: np.asarray(weight * (named - mean - above * spread), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
