@@ -1,4 +1,4 @@
-"""Actions in the clips of a video, as mixtures of those of Kinetics-600 (docs/algorithms/actions.md)."""
+"""Actions in the clips of a video, as mixtures of Kinetics-600's actions (docs/algorithms/actions.md)."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     end_s = np.minimum(middles_s + _WINDOW_S / 2, shots_s[shot_of + 1])
     first, after = np.searchsorted(movement.timestamps, [start_s, end_s])
     first = np.minimum(first, len(movement) - 1)
-    after = np.maximum(after, first + 1)  # a shot between two frames has those of the next
+    after = np.maximum(after, first + 1)  # a shot between two frames gets the next frame
     means = np.empty((len(middles_s), movement.dim), np.float32)
     for row, start, end in zip(means, first.tolist(), after.tolist(), strict=True):  # sums of all are large
         row[:] = movement.array[start:end].mean(axis=0)
