@@ -254,7 +254,7 @@ class LineTracker:
 
 
 def _is_same(known: TrackedLine, tracked: TrackedLine) -> bool:
-    """Return whether a line of an earlier reading is that of another one."""
+    """Return whether two readings, an earlier and a later one, are of the same line."""
     before, line = known.line, tracked.line
     if tracked.picture.time_s - known.seen_s > RULES.bridged_s:
         return False
