@@ -90,7 +90,7 @@ def migrate(connection: Database) -> None:
 def _compare_with_usual(
     connection: Database, number: int, duration_s: float, edges: bytes, space: str, axes: FloatArray
 ) -> None:
-    """Store what is usual in a video, and the pieces of its shots without those of one clip."""
+    """Store what is usual in a video, and the pieces of its shots, except shots of one clip."""
     names = embed_class_names(space)
     shots = list_shots(connection, number, duration_s, with_clips=True)
     layout, background = clip_type(describe_space(space).dim, len(names)), embed_background(space)
