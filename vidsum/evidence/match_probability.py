@@ -100,7 +100,7 @@ def embed_background(space: str) -> FloatArray:
 
 
 class Usual(NamedTuple):
-    """The cosines of everyday phrases with the clips of a video, which those of queries are compared with."""
+    """The cosines of everyday phrases with the clips of a video, for comparison with queries' cosines."""
 
     mean: float | FloatArray  # of phrases and clips; arrays [T] where clips are of several videos
     deviation: float | FloatArray  # among phrases
