@@ -100,7 +100,7 @@ def with_files(
 ) -> list[BatchInput]:
     """Return the inputs with the files of each, and their exports, checked before any work.
 
-    `files` are by kind; the record is the one called `json`, or that of the first. An input whose files
+    `files` are by kind; the record is the file called `json`, or the first file's. An input whose files
     cannot be written is refused; see `refuse`. Raises UsageError: there are exports, and the JSON goes to
     stdout.
     """
@@ -178,7 +178,7 @@ def _require_writable(path: Path, common: CommonOptions) -> None:
 
 
 def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
-    """Return the files that a run reads: those of options, and the inputs."""
+    """Return the files that a run reads: the files of options, and the inputs."""
     return {**reads_of(item.path for item in inputs), **common.reads}
 
 
