@@ -1,8 +1,9 @@
 """How likely a query is true of clips, in any space: one number for `ground`, `search` and `watch`.
 
-Cosines of different spaces, videos and queries do not compare. Those of everyday phrases with the same clips
-say what is usual, as speaker verification normalises a score by other speakers' models (t-norm: Auckenthaler,
-Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems", 2000):
+Cosines of different spaces, videos and queries do not compare. Cosines of everyday phrases with the same
+clips say what is usual, as speaker verification normalises a score by other speakers' models (t-norm:
+Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
+2000):
 
     evidence(q, t) = (q . f_t - m) / s + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
                      - 1/2 mean_b max_W (b . f - m) / s
