@@ -3,7 +3,7 @@
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.features.movinet import action_names, classify_actions
+from vidsum.features.movinet import N_CLASSES, action_names, classify_actions
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
@@ -11,6 +11,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
+_CLIPS_AT_ONCE = 256
 _WEIGHT_LINE = (2.0, -0.8)  # nothing for queries that no action is near: other queries lose by it
 
 
@@ -37,8 +38,13 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
 def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
     """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
     assert video.shots_s is not None
-    means = average_movement(movement, video.timestamps + video.step_s / 2, video.shots_s)
-    return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), _WEIGHT_LINE)
+    middles_s = video.timestamps + video.step_s / 2
+    probabilities = np.empty((len(video), N_CLASSES), np.float32)
+    for start in range(0, len(video), _CLIPS_AT_ONCE):  # the layers of the head are large
+        block = slice(start, start + _CLIPS_AT_ONCE)
+        means = average_movement(movement, middles_s[block], video.shots_s)
+        probabilities[block] = class_probabilities(classify_actions(means))
+    return ClassMixture(probabilities, embed_action_names(), _WEIGHT_LINE)
 
 
 def embed_action_names() -> FloatArray:
