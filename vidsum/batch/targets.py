@@ -48,10 +48,10 @@ def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
 def require_no_exports(common: CommonOptions) -> None:
     """Raise a UsageError where the JSON goes to stdout and there are exports."""
     if common.exports and common.to_stdout:
-        raise only_json_error("export", "report")
+        raise only_json_error(["export", "report"])
 
 
-def only_json_error(*options: str) -> UsageError:
+def only_json_error(options: Sequence[str]) -> UsageError:
     """Return the error where the JSON goes to stdout, and options write other files."""
     hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
     return UsageError((STDOUT, " writes JSON only"), hint)
@@ -231,7 +231,7 @@ def plan_moment_files(
     elif common.is_file:
         _require_output(Path(str(common.output)), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
-        raise only_json_error(*more, *(["clips"] if has_clips else []))
+        raise only_json_error([*more, *(["clips"] if has_clips else [])])
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
     chosen = [leaf.name for leaf, plain in pairs if leaf.default != plain.default]
     if chosen and not has_clips:
