@@ -156,7 +156,7 @@ def find_command(words: Sequence[str]) -> Any:
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Run a command in this process, by default that of the command line, and return its exit code.
+    """Run a command in this process, by default the command line's, and return its exit code.
 
     Only the command line has unknown variables named, so that they are once in a process.
     """

@@ -56,8 +56,8 @@ def run_verb(
 ) -> None:
     """Run a command on each input, print each answer as it comes, and leave with the exit code.
 
-    `columns` are those of `--table`; `rank` returns a last table of all answers, and `collect` writes one
-    file of them all. The other arguments are those of `run_inputs`.
+    `columns` are the columns of `--table`; `rank` returns a last table of all answers, and `collect` writes
+    one file of them all. For the other arguments, see `run_inputs`.
 
     Raises:
         Exit: an input failed; with its own code if it is the only one, else with 1.

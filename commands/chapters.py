@@ -65,7 +65,7 @@ def chapters(
 
     inputs = read_inputs(sources, common)
     if extra.save_video and common.to_stdout:
-        raise only_json_error("save_video")
+        raise only_json_error(["save_video"])
     files = {}
     for path, json in main_outputs(inputs, "_chapters.json", (".json",), common).items():
         copies = {"copy": json.with_suffix(copy_suffix(path))} if extra.save_video else {}

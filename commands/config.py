@@ -82,7 +82,7 @@ _REMEDIES: Mapping[type[VidsumError], Text] = {
     WeightsError: "vidsum weights list",
     OutputError: OTHER_NAME,
 }
-"""Remedies by the kind of an error; not those of classes below it."""
+"""Remedies by the class of an error; its subclasses do not count."""
 
 
 @dataclass(frozen=True)

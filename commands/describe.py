@@ -92,7 +92,7 @@ def describe(
 
         settings = replace(settings, in_gaps=True)
         if common.to_stdout:
-            raise only_json_error("speak")
+            raise only_json_error(["speak"])
         find_speaker(extra.speak)
     files = {}
     for path, json in main_outputs(inputs, "_descriptions.json", (".json",), common).items():

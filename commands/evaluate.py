@@ -91,7 +91,7 @@ def moments(
         ),
     ],
 ) -> None:
-    """Compare moments with those of annotators: recall at an IoU, mean IoU.
+    """Compare moments with the moments of annotators: recall at an IoU, mean IoU.
 
     Also reports random moments and the whole video.
     """

@@ -191,7 +191,7 @@ def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None
     """Return the file of `--output`, checked before any work."""
     others = {"clips": extra.clips_dir, "timeline": extra.timeline, "page": extra.page}
     if extra.output == "-" and any(others.values()):
-        raise only_json_error(*(name for name, path in others.items() if path))
+        raise only_json_error([name for name, path in others.items() if path])
     target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
         require_suffix(target, (".json", ".csv"))

@@ -78,7 +78,7 @@ class PullOptions:
     "vidsum weights pull best",
 )
 def pull(options: PullOptions, common: Printing, names: Names) -> None:
-    """Fetch weights and check their SHA-256; without a name, those of the default extractor.
+    """Fetch weights and check their SHA-256; without a name, the weights of the default extractor.
 
     `best` is the most accurate image-text space that is free to use and fits this machine.
     """

@@ -76,7 +76,7 @@ def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
 
 @lru_cache(maxsize=8)
 def prefers_int8(name: str = "auto") -> bool:
-    """Return whether a device is a CPU with VNNI or AMX. Errors are those of `choose_device`."""
+    """Return whether a device is a CPU with VNNI or AMX. Raises the errors of `choose_device`."""
     return device_type(name) == "cpu" and not _cpu_flags().isdisjoint(("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
@@ -203,7 +203,7 @@ def cached_model(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper
 
 
 def unload() -> None:
-    """Free the networks in memory, except those of objects in use."""
+    """Free the networks in memory, except the networks of objects in use."""
     for loader in _loaders:
         loader.cache_clear()
     gc.collect()  # networks are circles of objects, whose memory is free only now

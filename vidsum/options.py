@@ -63,10 +63,10 @@ class Option(Limits):
     more: str = ""  # further ones, for the full help
     flags: tuple[str, ...] = ()
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
-    panel: str = ""  # heading in `--help`; that of the settings (`PANEL`) if empty
+    panel: str = ""  # heading in `--help`; the settings' heading (`PANEL`) if empty
     default_text: str = ""  # the default in words, if it is not a number
     metavar: str | None = None
-    choices: tuple[str, ...] = ()  # those of the command line, if not all of a Literal or the type is none
+    choices: tuple[str, ...] = ()  # on the command line, if not all of a Literal or the type is none
     names: tuple[str, ...] = ()  # names that a shell completes, if it takes others or files, too
     parse: Callable[[str], Any] | None = None  # turns a text of the command line into a value of the field
     flag_on: tuple[str, ...] | None = None
@@ -90,7 +90,7 @@ class Leaf:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Its flags on a command line; those of a switch as `--on/--off`."""
+        """Its flags on a command line; the flags of a switch as `--on/--off`."""
         return self.option.flags or (f"--{self.name.replace('_', '-')}",)
 
     @property

@@ -165,7 +165,7 @@ def parse_subtitles(text: str) -> list[Cue]:
     lines = [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
     spans = {number: span for number, line in enumerate(lines) if (span := _SPAN.fullmatch(line))}
     places = [*spans, len(lines)]
-    # before the first cue there is no text: a number there is that of the cue, and so are those before others
+    # before the first cue there is no text: a number there belongs to the cue, as do numbers before others
     is_numbered = "".join([*filter(None, lines[: places[0]])][-1:]).isdigit()
     is_spaced = all(not lines[place + 1] for place in places[:-1] if place + 1 < len(lines))
     cues = list[Cue]()

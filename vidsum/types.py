@@ -46,7 +46,7 @@ FilledText = Annotated[str, rules(minLength=1)]
 _FIRST_S = 0.5
 
 TrackChoice = int | str | None
-"""A track by its number among those of its kind, from 1 on, or by its language; None: FFmpeg's choice."""
+"""A track by its number among tracks of its kind, from 1 on, or by its language; None: FFmpeg's choice."""
 
 Progress = Callable[[str, float, float], None]
 """Called as progress(what, done, total) while a long step runs; `total` is 0 when it is not known."""

@@ -1,8 +1,8 @@
-"""What actions add to `ground`: queries about actions in two halves, and other queries.
+"""Measure `ground` with and without actions, on queries about actions in two halves and on other queries.
 
     python -m docs.benchmarks.actions FOLDER JOINED [--extra CLIPS] [--line SLOPE LEAST] [--labels]
 
-FOLDER gets films joined from clips of actions, and JOINED the ten films of `docs.benchmarks.grounding`; those
+FOLDER gets films joined from clips of actions, and JOINED the ten films of `docs.benchmarks.grounding`; films
 that are there are used again. CLIPS has the clips of the repositories that action_moments.json names. R@1 at
 IoU .5 and mIoU of the first moment, per cent, without and with actions; intervals of the difference, 95 per
 cent, by a bootstrap over the videos that the queries are about. `--line` gives actions the weight SLOPE times

@@ -13,7 +13,6 @@ with its HNSW index, over one row per shot: cosines alone, without classes, wind
 exist in FOLDER are used again.
 """
 
-import argparse
 import subprocess
 import sys
 import time
@@ -263,12 +262,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--hours", type=int, nargs="+", default=[100])
     parser.add_argument("--shots", type=int, nargs="+", default=[100_000])
-    asked: argparse.Namespace = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    if asked.what == "hnsw":
-        print_hnsw(asked.folder, asked.shots)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.what == "hnsw":
+        print_hnsw(options.folder, options.shots)
     else:
-        {"search": print_searches, "postgres": print_server}[asked.what](asked.folder, asked.hours)
+        {"search": print_searches, "postgres": print_server}[options.what](options.folder, options.hours)
 
 
 if __name__ == "__main__":

@@ -104,11 +104,11 @@ def ask_actions(
     films = [
         film.path for half in halves for film in joined_action_films(folder, half, range(3), extra=extra)
     ]
-    asked = [("uncut", path, {path.name}, actions) for path, _ in videos]
-    asked += [("action film", path, files_in(path), [a for a in actions if a.is_whole]) for path in films]
+    rounds = [("uncut", path, {path.name}, actions) for path, _ in videos]
+    rounds += [("action film", path, files_in(path), [a for a in actions if a.is_whole]) for path in films]
     answers = []
-    for source, path, files, queries in asked:
-        near = set[str]().union(*(action.classes for action in actions if action.is_in(files)))
+    for source, path, files, queries in rounds:
+        near = {name for action in actions if action.is_in(files) for name in action.classes}
         chosen = [action for action in queries if action.is_in(files) or not action.classes & near]
         measured = measure(embed(path), [action.text for action in chosen])
         for action, *values in zip(chosen, *measured, strict=True):

@@ -305,7 +305,7 @@ def stored(server: Server, folder: Path) -> Path:
         use_archive(patch)
         result = archive.search("blue", duplicates=True)
         lost = replace(result[0], text="</script><b>lost</b>")
-        path.write_text(render_page(archive, "blue <b>", [*result, lost], path), "utf-8")
+        path.write_text(render_page([archive], "blue <b>", [*result, lost], path), "utf-8")
     return path
 
 

@@ -235,30 +235,30 @@ def stems(*paths: Path | str) -> list[str]:
 
 
 @pytest.fixture
-def beside(film: Path) -> Path:
-    """The folder of the film, in which other files have its name, and some that of a talk."""
+def mixed_folder(film: Path) -> Path:
+    """The folder of the film, in which other files have its name, and some the name of a talk."""
     for name in ("film.wav", "film.npz", "film.srt", "talk.wav", "talk.npz", "talk.txt"):
         film.with_name(name).write_bytes(b"")
     return film.parent
 
 
-def test_video_takes_the_name_that_other_inputs_share(beside: Path) -> None:
-    inputs = [beside / name for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
+def test_video_takes_the_name_that_other_inputs_share(mixed_folder: Path) -> None:
+    inputs = [mixed_folder / name for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
     assert stems(*inputs) == ["film", "film.wav", "film.npz", "talk.wav"]
 
 
-def test_missing_inputs_take_their_stems(beside: Path) -> None:
-    assert stems(beside / "film.mp4", "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
+def test_missing_inputs_take_their_stems(mixed_folder: Path) -> None:
+    assert stems(mixed_folder / "film.mp4", "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
 
 
-def test_video_inside_a_file_takes_its_own_name(beside: Path) -> None:
-    (beside / "film.h5").write_bytes(b"")
-    assert stems(beside / "film.h5#video_1", beside / "film.mp4") == ["video_1", "film"]
+def test_video_inside_a_file_takes_its_own_name(mixed_folder: Path) -> None:
+    (mixed_folder / "film.h5").write_bytes(b"")
+    assert stems(mixed_folder / "film.h5#video_1", mixed_folder / "film.mp4") == ["video_1", "film"]
 
 
-def test_sound_alone_of_its_name_takes_its_stem(beside: Path) -> None:
-    (beside / "talk.npz").unlink()
-    assert stems(beside / "talk.wav") == ["talk"]
+def test_sound_alone_of_its_name_takes_its_stem(mixed_folder: Path) -> None:
+    (mixed_folder / "talk.npz").unlink()
+    assert stems(mixed_folder / "talk.wav") == ["talk"]
 
 
 def test_output_with_the_name_of_an_input_is_refused(film: Path, run: Run) -> None:

@@ -30,8 +30,8 @@ from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 OUTPUTS = Path(__file__).with_name("movinet_outputs.json")
-"""Of frames 12 to 36 of the sample film: by LiteRT from the published file, and by onnxruntime from
-its conversion without rounding (`python -m docs.benchmarks.movinet store FOLDER`)."""
+"""The numbers of frames 12 to 36 of the sample film, as LiteRT computes them from the published file, and
+onnxruntime from its conversion without rounding (`python -m docs.benchmarks.movinet store FOLDER`)."""
 STORED_ROWS = [0, 12, 24]
 
 

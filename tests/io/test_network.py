@@ -100,18 +100,18 @@ def test_small_file_may_come_slowly(server: Server, tmp_path: Path) -> None:
     assert save(server, fast_then(0, 0.05, 5), tmp_path / "part", Pace(10_000, 5.0)) == 5
 
 
-def request_error(asked: str | None, answered: str | None) -> requests.RequestException:
+def request_error(requested: str | None, responding: str | None) -> requests.RequestException:
     """Return the error of a request to one address, with a response from another."""
-    request = requests.Request("GET", asked) if asked else None
+    request = requests.Request("GET", requested) if requested else None
     response = None
-    if answered:
+    if responding:
         response = requests.Response()
-        response.url = answered
+        response.url = responding
     return requests.RequestException(request=request, response=response)
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered", "host"),
+    ("requested", "responding", "host"),
     [
         (None, None, "first.example"),
         ("https://second.example/x", None, "second.example"),
@@ -121,5 +121,5 @@ def request_error(asked: str | None, answered: str | None) -> requests.RequestEx
     ],
     ids=["no request", "no response", "redirected", "no host", "no address"],
 )
-def test_error_names_the_last_host(asked: str | None, answered: str | None, host: str) -> None:
-    assert failing_host(request_error(asked, answered), "https://first.example/x") == host
+def test_error_names_the_last_host(requested: str | None, responding: str | None, host: str) -> None:
+    assert failing_host(request_error(requested, responding), "https://first.example/x") == host

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from Linux"),
 ]
 
-LIMIT_MB, TEXT_LIMIT_MB = 350.0, 500.0
+LIMIT_MB, ACTIONS_LIMIT_MB, TEXT_LIMIT_MB = 350.0, 420.0, 500.0
 _PICTURES, _STAYS = 7200, 30  # pictures in two hours, and how many are the same: those are encoded once
 
 
@@ -73,13 +73,14 @@ def test_two_hours_stay_below_the_limit(
         real_weights(name)
     for verb, *options in runs:
         peak = peak_mb(tmp_path, verb, str(film), *options, "-q")
-        assert peak < LIMIT_MB, f"{verb} {options}: {peak:.0f} MB"
+        limit = ACTIONS_LIMIT_MB if verb == "ground" else LIMIT_MB
+        assert peak < limit, f"{verb} {options}: {peak:.0f} MB"
 
 
 def test_a_query_in_another_language_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "minilm", "e5"):
         real_weights(name)
-    assert peak_mb(tmp_path, "ground", str(film), "--query", "ein Hund im Schnee", "-q") < LIMIT_MB
+    assert peak_mb(tmp_path, "ground", str(film), "--query", "ein Hund im Schnee", "-q") < ACTIONS_LIMIT_MB
 
 
 def test_a_search_stays_below_the_limit(film: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
 _CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text", "archive")
-_MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to those of its moments
+_MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to the shots of its moments
 _N_LATEST = 24  # videos on the page before a search
 _MAX_SAVED = 200  # maximum number of moments to save at once
 _SPAN = ("start_s", "end_s")

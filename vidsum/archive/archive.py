@@ -105,7 +105,7 @@ class Archive:
         progress: Progress | None = None,
         **options: Unpack[IndexOptions],
     ) -> list[IndexedVideo]:
-        """Add videos, or those of folders, to the archive; skip unchanged ones.
+        """Add videos, or the videos of folders, to the archive; skip unchanged ones.
 
         Args:
             videos: files and folders.
@@ -316,7 +316,7 @@ class Archive:
     def write_clip(
         self, match: Match, path: PathLike, *, overwrite: bool = False, reads: Mapping[FileKey, str] = {}
     ) -> tuple[str, ...]:
-        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`.
+        """Write a moment as an MP4, and return warnings; raises the errors of `vidsum.write_clips`.
 
         `overwrite` replaces a file that vidsum did not write, but none of `reads`.
         """

@@ -1,7 +1,7 @@
 """Claims of processes on files that they add, so that several can share a folder: leases with an end.
 
-The owner renews its lease while it works, and that of a killed process soon ends. No process is looked up:
-the owner may be in another container, or on another machine.
+The owner renews its lease while it works, and the lease of a killed process soon ends. No process is looked
+up: the owner may be in another container, or on another machine.
 """
 
 import secrets

@@ -229,7 +229,7 @@ def plan_video(
 
 
 def _find_tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
-    """Return the tracks to read, as "video,audio"; `known` are those of an unchanged file."""
+    """Return the tracks to read, as "video,audio"; `known` are the tracks of an unchanged file."""
     if known == _ONLY_TRACKS and extraction.video_track is None and extraction.audio_track is None:
         return known
     video = probe_video(path, extraction)

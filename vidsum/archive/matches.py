@@ -26,7 +26,7 @@ class Match:
     parts: tuple[Interval, ...] = ()  # the moments of the steps that follow each other (`then`)
     also: tuple[str, ...] = ()  # other videos with a near-identical moment
     start_offset_s: float = 0.0
-    """Seconds to add to its times, which count from the first picture, for those of players."""
+    """Seconds to add to its times, which count from the first picture, for the times of players."""
     archive: str = ""  # the name of the archive that has it
 
 

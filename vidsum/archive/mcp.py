@@ -163,7 +163,7 @@ class _Reporter:
 
 
 def _as_tool(method: Callable[..., Any], lock: Lock, run: Run) -> Callable[..., Any]:
-    """Return a tool whose parameters are those of a method, with the context in place of `progress`."""
+    """Return a tool with the parameters of a method, but the context in place of `progress`."""
     signature = inspect.signature(method)
 
     async def call(context: Any, **arguments: Any) -> Any:

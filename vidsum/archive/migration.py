@@ -96,7 +96,7 @@ def _bring_to_11(connection: Database) -> None:
 def _compare_with_usual(
     connection: Database, number: int, duration_s: float, edges: bytes, space: str, axes: FloatArray
 ) -> None:
-    """Store what is usual in a video, and the pieces of its shots without those of one clip."""
+    """Store what is usual in a video, and the pieces of its shots, except shots of one clip."""
     names = embed_class_names(space)
     shots = list_shots(connection, number, duration_s, with_clips=True)
     background, dim = embed_background(space), describe_space(space).dim

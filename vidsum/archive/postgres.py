@@ -165,7 +165,7 @@ def _is_local(options: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def faults(url: str) -> Iterator[None]:
-    """Turn the errors of the server into those of vidsum, each a line that names it."""
+    """Turn the errors of the server into errors of vidsum, each a line that names the server."""
     import psycopg
 
     try:

@@ -216,7 +216,7 @@ class ArchiveSearch:
         return {shot: stored[video, shot] for video, shot in shots}
 
     def _find_moments(self, video: int) -> list[Hit]:
-        """Return the moments of a video; their edges and order are those of `ground`."""
+        """Return the moments of a video, with edges and order as by `ground`."""
         names = ("id", "duration_s", "first_shot", "n_shots", "edges")
         columns = [f"videos.{name}" for name in names]
         ((_, duration_s, first, n_shots, edges),) = read_rows(
@@ -265,7 +265,7 @@ def _clips_within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
 
 
 def _merge_takes(hits: Sequence[Hit], clips: ClipEmbeddings) -> list[Hit]:
-    """Return the moments of a video, best first, with those of one take as one in the place of the best."""
+    """Return the moments of a video, best first; moments of one take become one, in the place of the best."""
     merged = list[tuple[int, Hit]]()
     for place, hit in sorted(enumerate(hits), key=lambda pair: pair[1].start_s):
         if merged and _is_one_take(merged[-1][1], hit, clips):

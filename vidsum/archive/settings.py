@@ -151,7 +151,7 @@ class SearchOptions:
         return self.evidence in ("auto", kind)
 
     def list_texts(self, text: str | None) -> list[str]:
-        """Return the texts of a search, `text` and those of the options, in the order of their vectors."""
+        """Return the texts of a search, `text` and the options' texts, in the order of their vectors."""
         return [*([text] if text else []), *self.also, *self.without, *self.then]
 
     @property

@@ -55,7 +55,7 @@ def find_in_all(archives: Sequence[Archive], text: str | None, options: SearchOp
 
 
 def merge(parts: Sequence[Sequence[Match]], options: SearchOptions) -> list[Match]:
-    """Return the best moments of several archives, those of a video from the first that has some."""
+    """Return the best moments of several archives, each video's from the first that has some."""
     owners = dict[str, str]()
     for match in (match for part in parts for match in part):
         owners.setdefault(match.video, match.archive)

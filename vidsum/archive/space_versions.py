@@ -1,8 +1,8 @@
 """The image-text space of an archive, and the versions of its networks (docs/archive.md).
 
 An archive keeps its space, whatever is installed. A row of `spaces` is a version of its networks. All
-versions of `vse` lead to MiniLM's sentences, so that vectors of any version compare with texts; those of
-another space compare with texts of the same networks only.
+versions of `vse` lead to MiniLM's sentences, so that vectors of any version compare with texts; vectors
+of another space compare with texts of the same networks only.
 """
 
 from collections.abc import Mapping, Sequence

@@ -201,7 +201,7 @@ def require_copy(video: str) -> None:
 
 @contextmanager
 def _faults_of_opening(path: Path) -> Iterator[None]:
-    """Turn errors into those of vidsum; any error while a file is opened means damage."""
+    """Turn errors into errors of vidsum; any error while a file is opened means damage."""
     try:
         with faults(path):
             yield
@@ -210,7 +210,7 @@ def _faults_of_opening(path: Path) -> Iterator[None]:
 
 
 def faults(path: Path | str) -> AbstractContextManager[None]:
-    """Turn the errors of a database into those of vidsum, each a line that names it."""
+    """Turn the errors of a database into errors of vidsum, each a line that names the database."""
     return postgres.faults(str(path)) if is_server(path) else _faults(Path(path))
 
 

@@ -75,7 +75,7 @@ def find_descriptions(video: str) -> Path | None:
 
 
 def read_descriptions(path: Path, sha256: str) -> tuple[NewEvidence | None, tuple[str, ...]]:
-    """Return the sentences of a file and warnings; None of another video than that of a SHA-256."""
+    """Return the sentences of a file and warnings; None if they are not of the video with a SHA-256."""
     try:
         described = load(path)
         if not isinstance(described, Descriptions):
@@ -111,7 +111,7 @@ def list_kinds(connection: Database, video: int) -> dict[ArchiveEvidence, str | 
 def search_evidence(
     connection: Database, archive: str, text: str | None, options: SearchOptions, videos: set[int]
 ) -> list[Hit]:
-    """Return the moments in texts and sounds. Raises InputError: those of the options are in no video."""
+    """Return the moments in texts and sounds. Raises InputError: no video has the kind in the options."""
     kinds = [kind for kind in CLASSES if options.includes(kind)]
     if not text or options.is_of_pictures or not kinds:
         return []

@@ -35,7 +35,7 @@ def on_cluster(
 ) -> Generator[R, None, None]:
     """Yield the result of each input, in order; the address `local` starts a cluster on this machine.
 
-    The other arguments are those of `vidsum.batch.workers.in_workers`.
+    For the other arguments, see `vidsum.batch.workers.in_workers`.
     """
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(

@@ -265,7 +265,7 @@ def _removed_files(names: Sequence[str], artifacts: Artifacts) -> str:
     """Say which files of the earlier result were removed: nothing if none."""
     if not names:
         return ""
-    named = sorted(names, key=lambda name: name.count("/"))[:_MAX_NAMED_FILES]  # rather than those in folders
+    named = sorted(names, key=lambda name: name.count("/"))[:_MAX_NAMED_FILES]  # rather than names in folders
     paths = [str(artifacts.record.parent / name) for name in named]
     more = f" and {len(names) - len(paths)} more" if len(names) > len(paths) else ""
     return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"

@@ -1,4 +1,4 @@
-"""The inputs of a batch: named ones, those of lists, and the videos of folders."""
+"""The inputs of a batch: named inputs, inputs of lists, and the videos of folders."""
 
 import os
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def plain_inputs(names: Sequence[str]) -> list[BatchInput]:
 
 
 def read_inputs(paths: Sequence[str], common: CommonOptions) -> list[BatchInput]:
-    """Return the named inputs, then those of `--from-file`, with folders replaced by their videos.
+    """Return the named inputs, then the inputs of `--from-file`, with folders replaced by their videos.
 
     URLs are replaced by the paths of their copies in the cache, which the batch downloads.
 

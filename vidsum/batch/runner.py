@@ -16,7 +16,7 @@ from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, Mention, OutputError, VidsumError
 from vidsum.io.series import suggest_film
 
-Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
+Progress = Callable[[str, float, float], None]  # as in `vidsum.types`, which loads NumPy
 Work = Callable[[BatchInput, Progress | None], Reply]
 """The work on one input: a module-level function, or a `partial` of one, which worker processes unpickle."""
 

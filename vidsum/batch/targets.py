@@ -48,10 +48,10 @@ def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
 def require_no_exports(common: CommonOptions) -> None:
     """Raise a UsageError where the JSON goes to stdout and there are exports."""
     if common.exports and common.to_stdout:
-        raise only_json_error("export", "report")
+        raise only_json_error(["export", "report"])
 
 
-def only_json_error(*options: str) -> UsageError:
+def only_json_error(options: Sequence[str]) -> UsageError:
     """Return the error where the JSON goes to stdout, and options write other files."""
     hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
     return UsageError((STDOUT, " writes JSON only"), hint)
@@ -100,7 +100,7 @@ def with_files(
 ) -> list[BatchInput]:
     """Return the inputs with the files of each, and their exports, checked before any work.
 
-    `files` are by kind; the record is the one called `json`, or that of the first. An input whose files
+    `files` are by kind; the record is the file called `json`, or the first file's. An input whose files
     cannot be written is refused; see `refuse`. Raises UsageError: there are exports, and the JSON goes to
     stdout.
     """
@@ -178,7 +178,7 @@ def _require_writable(path: Path, common: CommonOptions) -> None:
 
 
 def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
-    """Return the files that a run reads: those of options, and the inputs."""
+    """Return the files that a run reads: the files of options, and the inputs."""
     return {**reads_of(item.path for item in inputs), **common.reads}
 
 
@@ -231,7 +231,7 @@ def plan_moment_files(
     elif common.is_file:
         _require_output(Path(str(common.output)), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
-        raise only_json_error(*more, *(["clips"] if has_clips else []))
+        raise only_json_error([*more, *(["clips"] if has_clips else [])])
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
     chosen = [leaf.name for leaf, plain in pairs if leaf.default != plain.default]
     if chosen and not has_clips:

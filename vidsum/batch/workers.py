@@ -31,7 +31,7 @@ from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import Mention, VidsumError, show_warning
 
 R = TypeVar("R")
-Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
+Progress = Callable[[str, float, float], None]  # as in `vidsum.types`, which loads NumPy
 Work = Callable[[BatchInput, Progress | None], R]
 
 _STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed

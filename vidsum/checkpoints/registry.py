@@ -2,7 +2,7 @@
 
 Files that ship are read where vidsum is installed. Each other entry has a folder,
 `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the SHA-256 of the published
-file, which was checked when it came in, and that of the file as it is stored.
+file, which was checked when it came in, and the SHA-256 of the file as it is stored.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ class EntryFile:
     format: Format
     sha256: str
     """SHA-256 of the published file, or the first digits where no more is known. Empty where the hub states
-    it: that of the first download is recorded, and holds from then on."""
+    it: the hash of the first download is recorded, and holds from then on."""
     sources: tuple[FileSource, ...] = ()  # none where the file ships, or is the user's own
     bytes: int | None = None  # length of the published file, where it is known
 
@@ -245,7 +245,7 @@ def weights_folder() -> Path:
 
 
 def folder_of(entry: RegistryEntry) -> Path:
-    """Return the folder of an entry's files; that of the cache need not exist."""
+    """Return the folder of an entry's files; a folder of the cache need not exist."""
     return Path(str(resources.files("vidsum.weights"))) if entry.shipped else weights_folder() / entry.name
 
 

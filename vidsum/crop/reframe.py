@@ -15,7 +15,7 @@ def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArra
 
     It maximises scores less the cost of moving (by Viterbi's algorithm), then eases moves, never quicker than
     `SPEED`. `times_s` [T] rise; `scores` [T, P] are the shares of what matters that P positions show; `share`
-    is the length of the crop over that of the picture.
+    is the length of the crop over the length of the picture.
     """
     n_times, n_positions = scores.shape
     positions = np.linspace(0, 1, n_positions)

@@ -93,7 +93,7 @@ def standard_scores(space: str, rows: FloatArray) -> FloatArray:
 
 
 def log_shares() -> FloatArray:
-    """Return [P] the logarithms of how often people mention each word, those of no picture above 0."""
+    """Return [P] the logarithms of how often people mention each word, with `_RARE` added: none is of 0."""
     return np.log([word.share + _RARE for word in read_words()]).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """Sounds as evidence: the classes of sounds that a query names, and moments in which they sound.
 
-The cosine of a query with a class is that of MiniLM's vectors with the nearest of the class's names
-(`sounds.txt`). docs/algorithms/sounds.md explains the rules.
+The cosine of a query with a class is the cosine of MiniLM's vectors of the query and of the nearest name of
+the class (`sounds.txt`). docs/algorithms/sounds.md explains the rules.
 """
 
 import math
@@ -90,7 +90,7 @@ def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
 
 
 def is_silent(scores: FloatArray) -> bool:
-    """Return whether scores [T, N_CLASSES] are those of silence from start to end."""
+    """Return whether scores [T, N_CLASSES] are scores of silence from start to end."""
     number = next(number for number, entry in enumerate(read_names()) if entry[0] == _SILENCE)
     return len(scores) > 0 and bool((scores[:, number] >= _MIN_BEST).all())
 

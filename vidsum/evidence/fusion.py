@@ -35,7 +35,7 @@ def fuse(
         n_first = int(bool(scored) and scored[0].score >= NO_BELOW)
         firsts += scored[:n_first]
         rest += scored[n_first:]
-    # their probabilities do not compare with those of pictures: nothing that is seen makes room for them
+    # their probabilities do not compare with pictures': nothing that is seen makes room for them
     words = [
         replace(moment, score=min(moment.score, moment.present or 0.0))
         for moment in likely

@@ -1,8 +1,9 @@
 """How likely a query is true of clips, in any space: one number for `ground`, `search` and `watch`.
 
-Cosines of different spaces, videos and queries do not compare. Those of everyday phrases with the same clips
-say what is usual, as speaker verification normalises a score by other speakers' models (t-norm: Auckenthaler,
-Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems", 2000):
+Cosines of different spaces, videos and queries do not compare. Cosines of everyday phrases with the same
+clips say what is usual, as speaker verification normalises a score by other speakers' models (t-norm:
+Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
+2000):
 
     evidence(q, t) = (q . f_t - m) / s + r(q, t) + 1/2 r'(q, t) - 1/2 mean_b max_W (b . f - m) / s
     r(q, t) = w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
@@ -105,7 +106,7 @@ def embed_background(space: str) -> FloatArray:
 
 
 class Usual(NamedTuple):
-    """The cosines of everyday phrases with the clips of a video, which those of queries are compared with."""
+    """The cosines of everyday phrases with the clips of a video, for comparison with queries' cosines."""
 
     mean: float | FloatArray  # of phrases and clips; arrays [T] where clips are of several videos
     deviation: float | FloatArray  # among phrases

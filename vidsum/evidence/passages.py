@@ -28,7 +28,7 @@ _SLOPE = 7.1  # slope of the logistic curve from evidence to that probability
 
 @dataclass(frozen=True, eq=False)
 class EncodedPassages:
-    """P passages with their meanings; rare words are those of few of them."""
+    """P passages with their meanings; rare words are in few of them."""
 
     passages: Sequence[Passage]
     vectors: FloatArray  # [P, D] of length 1

@@ -1,7 +1,7 @@
 """How likely queries are true of a live source, second after second, in constant memory.
 
-The probability is that of `match_probability`, of the window of up to five seconds of a shot that ends with
-the second. What is usual is what has been seen so far, and the past fades.
+The probability is given by `match_probability`, for the window of up to five seconds of a shot that ends
+with the second. What is usual is what has been seen so far, and the past fades.
 """
 
 from collections import deque

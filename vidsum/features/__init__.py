@@ -101,7 +101,7 @@ def get_extractor(
     """Return an extractor with its pretrained weights; its network stays in memory for the next video.
 
     `spec` is from `describe`. In `bf16` it is about twice as fast on CPUs with such instructions; `fp16` is
-    for GPUs, `int8` for `efficientnet_lite0` on CPUs. Errors are those of `choose_backend`, and WeightsError
+    for GPUs, `int8` for `efficientnet_lite0` on CPUs. Raises the errors of `choose_backend`, and WeightsError
     where weights are unavailable or fail their check.
     """
     chosen = choose_backend(spec, backend, device=device, precision=precision)

@@ -32,7 +32,7 @@ def extract_features(
     embed: Callable[[FloatArray], FloatArray] | None = None,
     progress: Progress | None = None,
 ) -> Features:
-    """Return features of one video: one row for each clip of its frames, those of `extractor.spec.sampling`.
+    """Return features of one video: one row for each clip of its frames by `extractor.spec.sampling`.
 
     At most one batch and one clip of frames are in memory. A video shorter than one clip gives one feature,
     its last frame repeated; so do the frames after the last whole clip, if they fill half a clip or more.

@@ -39,7 +39,7 @@ def imagenet_classes() -> Sequence[str]:
 
 
 def kinetics_classes() -> Sequence[str]:
-    """Return the 400 classes of Kinetics-400, in alphabetic order, which is that of the logits."""
+    """Return the 400 classes of Kinetics-400, in alphabetic order, which is the order of the logits."""
     return read_class_names("kinetics_400")
 
 
@@ -196,7 +196,7 @@ class CustomExtractor:
 
 
 def register_extractor(extractor: CustomExtractor) -> None:
-    """Make an extractor available by its name. Raises UsageError for that of a built-in one."""
+    """Make an extractor available by its name. Raises UsageError for the name of a built-in extractor."""
     require_type(extractor, CustomExtractor)
     if extractor.name in EXTRACTORS:
         raise UsageError(f"{extractor.name} is an extractor of vidsum", hint="choose another name")

@@ -1,8 +1,8 @@
 """Movement in 480 numbers a frame, and 600 actions, by MoViNet-A0-Stream.
 
 Kondratyuk et al., "MoViNets: Mobile Video Networks for Efficient Video Recognition", 2021. The network sees
-five frames a second, each with what it remembers of those before; it forgets them at a cut. The actions are
-those of Kinetics-600 (Carreira et al., "A Short Note about Kinetics-600", 2018).
+five frames a second, each with what it remembers of the frames before; it forgets them at a cut. The actions
+are the classes of Kinetics-600 (Carreira et al., "A Short Note about Kinetics-600", 2018).
 """
 
 from collections.abc import Iterable, Sequence

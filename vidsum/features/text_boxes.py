@@ -37,7 +37,7 @@ class FoundBox(NamedTuple):
 
 
 def find_bands(may_be_text: npt.NDArray[np.bool_], high: int) -> list[tuple[int, int]]:
-    """Return the rows [top, bottom) of the detector's input in which to look, from those of a rough look."""
+    """Return the rows [top, bottom) of the detector's input in which to look, from rows of a rough look."""
     scale = high / len(may_be_text)
     edges = np.flatnonzero(np.diff(np.pad(may_be_text, 1).astype(np.int8))) * scale
     bands = list[tuple[int, int]]()

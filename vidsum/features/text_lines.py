@@ -1,7 +1,7 @@
 """Choose the frames on which to read text, and follow the lines from frame to frame.
 
-Reading takes from .2 s a frame to some seconds, so that few frames are read: one per shot, and those in which
-new strokes have appeared and stand still, or have scrolled into the picture. Strokes are
+Reading takes from .2 s a frame to some seconds, so that few frames are read: one per shot, and frames in
+which new strokes have appeared and stand still, or have scrolled into the picture. Strokes are
 pixels that are brighter or darker than what is around them. They also tell when a line appears and disappears
 between two readings. docs/algorithms/screen_text.md has the rules and how many frames they read.
 """
@@ -254,7 +254,7 @@ class LineTracker:
 
 
 def _is_same(known: TrackedLine, tracked: TrackedLine) -> bool:
-    """Return whether a line of an earlier reading is that of another one."""
+    """Return whether two readings, an earlier and a later one, are of the same line."""
     before, line = known.line, tracked.line
     if tracked.picture.time_s - known.seen_s > RULES.bridged_s:
         return False

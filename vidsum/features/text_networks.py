@@ -1,7 +1,7 @@
 """The three networks that read text: where lines are, which way up they stand, and their letters.
 
-They are those of PP-OCR (Cui et al., "PaddleOCR 3.0", 2025) in the form that RapidOCR publishes, and take
-their pictures as blue, green and red (BGR). docs/algorithms/screen_text.md has the rules.
+They are the networks of PP-OCR (Cui et al., "PaddleOCR 3.0", 2025) in the form that RapidOCR publishes, and
+take their pictures as blue, green and red (BGR). docs/algorithms/screen_text.md has the rules.
 """
 
 from collections.abc import Sequence

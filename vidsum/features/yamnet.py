@@ -1,6 +1,6 @@
 """Sounds of 521 kinds, by YAMNet (Plakal and Ellis, TensorFlow models, 2019), a MobileNet on spectrograms.
 
-Its classes are those of AudioSet (Gemmeke et al., "Audio Set: An ontology and human-labeled dataset for audio
+Its classes are from AudioSet (Gemmeke et al., "Audio Set: An ontology and human-labeled dataset for audio
 events", 2017).
 """
 

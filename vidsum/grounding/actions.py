@@ -1,4 +1,4 @@
-"""Actions in the clips of a video, as mixtures of those of Kinetics-600 (docs/algorithms/actions.md)."""
+"""Actions in the clips of a video, as mixtures of Kinetics-600's actions (docs/algorithms/actions.md)."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.features.extractor import crop_centre
-from vidsum.features.movinet import FPS, SIDE, MovementStream, action_names, classify_actions
+from vidsum.features.movinet import FPS, N_CLASSES, SIDE, MovementStream, action_names, classify_actions
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
@@ -14,7 +14,8 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, Picture, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
-WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that none is near: those lose by it
+WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that no action is near: others lose by it
+_CLIPS_AT_ONCE = 256
 
 
 def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> FloatArray:
@@ -30,7 +31,7 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     end_s = np.minimum(middles_s + _WINDOW_S / 2, shots_s[shot_of + 1])
     first, after = np.searchsorted(movement.timestamps, [start_s, end_s])
     first = np.minimum(first, len(movement) - 1)
-    after = np.maximum(after, first + 1)  # a shot between two frames has those of the next
+    after = np.maximum(after, first + 1)  # a shot between two frames gets the next frame
     means = np.empty((len(middles_s), movement.dim), np.float32)
     for row, start, end in zip(means, first.tolist(), after.tolist(), strict=True):  # sums of all are large
         row[:] = movement.array[start:end].mean(axis=0)
@@ -40,15 +41,20 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
 def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
     """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
     assert video.shots_s is not None
-    means = average_movement(movement, video.timestamps + video.step_s / 2, video.shots_s)
-    return ClassMixture(class_probabilities(classify_actions(means)), embed_action_names(), WEIGHT_LINE)
+    middles_s = video.timestamps + video.step_s / 2
+    probabilities = np.empty((len(video), N_CLASSES), np.float32)
+    for start in range(0, len(video), _CLIPS_AT_ONCE):  # the layers of the head are large
+        block = slice(start, start + _CLIPS_AT_ONCE)
+        means = average_movement(movement, middles_s[block], video.shots_s)
+        probabilities[block] = class_probabilities(classify_actions(means))
+    return ClassMixture(probabilities, embed_action_names(), WEIGHT_LINE)
 
 
 class LiveActions:
     """Actions of a live source, one second after another.
 
-    Those of a second are of the half second before it, too, unless it begins a shot. `mix_actions` also looks
-    at the half second after it, which has not come yet.
+    The actions of a second are also of the half second before it, unless it begins a shot. `mix_actions` also
+    looks at the half second after it, which has not come yet.
     """
 
     def __init__(self) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
-"""Weight of the curve of a model with a guide, relative to that of similarity, both of deviation 1; chosen
-on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
+"""Weight of the curve of a model with a guide, relative to the curve of similarity, both of deviation 1;
+chosen on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def _encode_tokens(grounder: "MomentModel", request: EncodedQueries) -> list[Flo
 
 
 def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:
-    """Return the similarity [T] of each query, less that of what must not be seen where this stands out."""
+    """Return the similarity [T] of each query, less the similarity of unwanted texts where it stands out."""
     vectors, without = request.vectors, request.without
     curves = list(similarity(video, vectors))
     if without is None or not len(without):

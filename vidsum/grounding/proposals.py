@@ -139,7 +139,7 @@ def split_curve(
 ) -> SplitCurve:
     """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near.
 
-    Edges of scenes [K + 1] are among those of shots.
+    Edges of scenes [K + 1] are also edges of shots.
     """
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
     inside = shots[(shots > 0) & (shots < end_s - _MIN_PIECE * step_s)]
@@ -206,9 +206,10 @@ def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
 def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
     """Return the run of the pieces left, by `is_left` [P], that stands out most of them; None for none.
 
-    The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
-    shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
-    neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
+    The score is how far a run's mean lies above the mean of the rest of the video, in deviations of the
+    video's levels. It is shrunk as in James and Stein's estimator, by the share of signal in the levels:
+    noise between neighbouring pieces lowers this share, and length raises it. The score is below 0 where
+    a run stands out only among the pieces left.
     """
     levels, edges_s = pieces.levels, pieces.edges_s
     if is_flat(levels) or not is_left.any():

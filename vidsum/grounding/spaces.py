@@ -221,7 +221,7 @@ def name_embeddings() -> FloatArray:
 
 
 def embed_queries(space: str, texts: Sequence[str], language: str = "auto") -> FloatArray:
-    """Embed texts in a space, [M, D], each of length 1; in `vse` those of other languages by E5.
+    """Embed texts in a space, [M, D], each of length 1; in `vse`, texts in other languages by E5.
 
     Raises WeightsError, see `embed_video`.
     """

@@ -42,8 +42,9 @@ def to_grid(
 ) -> FloatArray:
     """Return rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
 
-    Each is the mean of those whose clips overlap it, weighted by the common time; else the nearest. `convert`
-    makes what is averaged of a few rows: that of all rows of a long video would be large.
+    Each row is the mean of the rows whose clips overlap its clip, weighted by the common time; else the
+    nearest row. `convert` makes the averaged values from a few rows at a time: the values of all rows of a
+    long video would be large.
     """
     placed = np.empty((len(times), rows.shape[1]), np.float32)
     for start in range(0, len(times), _BLOCK):

@@ -78,7 +78,7 @@ def require_file(path: Path) -> Path:
 
 @contextmanager
 def convert_errors(path: Path, kind: str = "feature file") -> Iterator[None]:
-    """Turn an error while `path` is read into an InputError; those of our own checks keep their reason."""
+    """Turn an error while `path` is read into an InputError; errors of our own checks keep their reason."""
     try:
         yield
     except UsageError as error:
@@ -101,7 +101,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
-    """Return the array of an `.npy`; errors are those of `read_arrays`."""
+    """Return the array of an `.npy`; raises the errors of `read_arrays`."""
     return _checked(np.load(path), "the array")
 
 

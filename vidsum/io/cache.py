@@ -146,7 +146,7 @@ _room = dict[tuple[Path, int], int]()
 
 
 def _count_written(n_bytes: int, limit: int) -> None:
-    """Remove entries if those of the cache, with new ones of so many bytes, may have passed the limit."""
+    """Remove entries if the cache, with new entries of so many bytes, may have passed the limit."""
     left = _room.get((home(), limit), 0) - n_bytes
     if left < 0:
         left = min(limit - _evict(limit), limit // _UNCOUNTED)

@@ -16,7 +16,7 @@ def existing_path(path: str) -> str:
     """Return a path, or where nothing is there the path whose names are equal after NFKC.
 
     Some letters and spaces have several forms, of which a keyboard gives one: macOS splits accents off in
-    names, and puts a narrow no-break space into those of recordings. Raises InputError: several names are
+    names, and puts a narrow no-break space into names of recordings. Raises InputError: several names are
     equal.
     """
     if not path or os.path.lexists(path):

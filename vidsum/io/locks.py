@@ -15,8 +15,8 @@ from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 _MARKED_S = 600.0
-"""Longest wait for a file that marks a lock: that of a killed process on this machine is known to be one, but
-the process may be on another."""
+"""Longest wait for a file that marks a lock: a mark of a killed process is recognised on the machine where
+the process ran, but it may have run on another."""
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class Session(requests.Session):
         self._n_bytes = 0  # that `write_body` has written
         self._sockets: list[socket.socket] = []  # of all transfers: connections are used again
         self.headers["User-Agent"] = "vidsum"
-        # the length and the hash are those of the file itself, so it must not come compressed
+        # the length and the hash are of the file itself, so it must not come compressed
         self.headers["Accept-Encoding"] = "identity"
         # requests knows REQUESTS_CA_BUNDLE, and prefers it
         self.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
@@ -116,7 +116,7 @@ class Session(requests.Session):
     ) -> None:
         """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it.
 
-        `chunks` are those of the body, if some have been read.
+        `chunks` are the chunks of the body, if reading it has begun.
         """
         length = parse_content_length(response.headers)
         total = done + length if length else 0
@@ -228,7 +228,7 @@ def parse_content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | No
 
 
 def failing_host(error: requests.RequestException, url: str) -> str:
-    """Return the name of the host that failed: after a redirection it is another than that of `url`."""
+    """Return the name of the host that failed: after a redirection it is not the host of `url`."""
     address = getattr(error.response, "url", None) or getattr(error.request, "url", None) or url
     with suppress(ValueError):
         return urlsplit(address).hostname or "the server"

@@ -44,7 +44,7 @@ def installed_version(package: str) -> str:
 
 
 def pip_install_command(*arguments: str) -> str:
-    """Return the command that installs packages for this interpreter: a bare `pip` may be that of another."""
+    """Return the command that installs packages for this interpreter: a bare `pip` may serve another."""
     return _pip_command("install", *arguments)
 
 

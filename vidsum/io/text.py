@@ -80,10 +80,10 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def _guess_encoding(content: bytes) -> str | None:
-    """Return the encoding that a text is likely to have that is not in UTF-8; None of what is no text.
+    """Return the likely encoding of a text that is not in UTF-8; None if the content is no text.
 
-    Letters with accents stand alone among others; those of other alphabets make words; East Asian ones take
-    two bytes each.
+    Letters with accents stand alone among others; letters of other alphabets make words; East Asian letters
+    take two bytes each.
     """
     head = content[:_GUESSED_BYTES]
     runs = [len(run) for run in _HIGH.findall(head)]

@@ -140,7 +140,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
         videos = read_captioned([request.captions], [request.annotations], progress)
         return in_space(videos, request.space)
     named = request.segmentation
-    find_shots = bool(named) and CHANGE_POINTS not in named  # else the measures need those of the file
+    find_shots = bool(named) and CHANGE_POINTS not in named  # else the measures need the shots of the file
     return read_annotated(request.source, labels or None, find_shots=find_shots)
 
 

@@ -53,7 +53,7 @@ def provenance(request: Request) -> dict[str, Any]:
 
 
 def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
-    """Return name and hash of a file, or of those of a folder that are read."""
+    """Return name and hash of a file, or of the files of a folder that are read."""
     if not path.is_dir():
         file = checkpoint_of(path) if is_run else path
         if is_run and not file.exists():

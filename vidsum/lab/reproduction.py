@@ -83,7 +83,7 @@ def read_tables() -> tuple[PaperTable, ...]:
 
 
 def find_tables(papers: Sequence[str], number: str | None = None) -> list[tuple[str, PaperTable]]:
-    """Return the papers' tables, or those of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
+    """Return the papers' tables, or tables of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
     tables = read_tables()
     known = list(dict.fromkeys(name for table in tables for name in table.tables))
     if strange := [paper for paper in papers if paper not in known]:

@@ -155,7 +155,7 @@ class C3D(nn.Module):
 
     Eight 3x3x3 convolutions and two fully connected layers (Tran et al., "Learning Spatiotemporal Features
     with 3D Convolutional Networks", 2015, Figure 3).
-    Layer names are those of the Sports-1M checkpoint (`conv1a.conv.weight` ... `fc7.bias`).
+    Layers are named as in the Sports-1M checkpoint (`conv1a.conv.weight` ... `fc7.bias`).
     """
 
     def __init__(self, last: str = "fc6") -> None:

@@ -62,7 +62,7 @@ class QueryDecoder(nn.Module):
         self.classes, self.spans = nn.Linear(config.d, 2), mlp(config.d, config.d, 2, 3)
 
     def forward(self, memory: Tensor, positions: Tensor, is_token: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and spans of each layer, see `Detections`; arguments are those of `Encoded`."""
+        """Logits and spans of each layer, see `Detections`; for the arguments, see `Encoded`."""
         query_positions = self.places.expand(len(memory), -1, -1)
         x = torch.zeros_like(query_positions)  # queries have nothing but a position at first
         outputs = []

@@ -1,7 +1,7 @@
 """Multilingual E5 (Wang et al. 2024): a BERT encoder of twelve layers, its tokens averaged.
 
 The post-norm transformer of Devlin et al. 2019, in NumPy. Matrices come in blocks of 32 numbers of 4 bits
-with one scale, and become fp32 when they are used: those of the layers would take 85 MB.
+with one scale, and become fp32 when they are used: in fp32, the matrices of the layers would take 85 MB.
 """
 
 from collections.abc import Mapping, Sequence

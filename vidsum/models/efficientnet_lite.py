@@ -14,8 +14,8 @@ STEM, WIDTH = 32, 1280
 
 
 class EfficientNetLite0(nn.Module):
-    """Images [N, 3, H, W] to features [N, 1280 + 2304]: the last layer and those of `INNER`, averaged over
-    space. H and W are multiples of 32."""
+    """Images [N, 3, H, W] to features [N, 1280 + 2304]: the last layer and the layers of `INNER`, averaged
+    over space. H and W are multiples of 32."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -250,7 +250,7 @@ def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor 
 def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
     """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, at least 0.
 
-    Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
+    Its gradient is the gradient of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
     """
     learned = [cast(MRTBlock, block).retention.sparse_weights for block in blocks]
     means = [weights.sigmoid().mean() for weights in learned if weights is not None]
@@ -260,7 +260,7 @@ def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
 
 
 class PooledClips(nn.Module):
-    """The public code's input: each feature projected, then the mean of those of a clip."""
+    """The public code's input: each feature projected, then the mean over a clip."""
 
     def __init__(self, dim: int, dim_pool: int, pool: int) -> None:
         super().__init__()

@@ -105,7 +105,7 @@ class AnchorDecoder(nn.Module):
         self.classes, self.spans = nn.Linear(d, 2), mlp(d, d, 2, 3)
 
     def forward(self, memory: Tensor, positions: Tensor, is_token: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and spans of each layer, see `Detections`; arguments are those of `Encoded`."""
+        """Logits and spans of each layer, see `Detections`; for the arguments, see `Encoded`."""
         anchor = self.anchors.sigmoid().expand(len(memory), -1, -1)
         x = memory.new_zeros(*anchor.shape[:2], memory.shape[2])
         outputs, anchors = [], [anchor]

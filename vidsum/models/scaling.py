@@ -20,7 +20,7 @@ _BLOCK = 1024  # rows that are compared at a time
 def exact_unit_rows(rows: FloatArray) -> FloatArray:
     """Return rows [N, D] scaled to length 1, however large; rows of zeros stay.
 
-    Squares are added up in float64: those of large float32 features are beyond float32.
+    Squares are added up in float64: squares of large float32 features are beyond float32.
     """
     lengths = np.sqrt(np.einsum("td,td->t", rows, rows, dtype=np.float64))
     return np.asarray(rows / np.where(lengths > 0, lengths, 1).astype(np.float32)[:, None], np.float32)

@@ -55,7 +55,7 @@ def require_replaceable(artifacts: Artifacts, *, overwrite: bool) -> None:
 def save_text(text: str, target: Path, *, overwrite: bool, reads: Mapping[FileKey, str] = {}) -> str:
     """Write a file, unless the same one is there already, and return a line about it.
 
-    Errors are those of `write_alone`.
+    Raises the errors of `write_alone`.
     """
     if target.is_file() and target.read_bytes() == text.encode():
         return f"{target} (unchanged)"
@@ -92,8 +92,8 @@ def write_json(result: Result, path: PathLike, *, overwrite: bool = False) -> No
     Files that the earlier document of this name lists stay, and stay listed.
 
     Raises OutputError: it cannot be written, or a file is in the way that vidsum did not write or that was
-    edited (`overwrite` replaces it). UsageError: the name does not end in .json, or the path is that of the
-    result's video.
+    edited (`overwrite` replaces it). UsageError: the name does not end in .json, or the path is the path of
+    the result's video.
     """
     require_type(result, Result)
     target = Path(path)

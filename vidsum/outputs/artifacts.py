@@ -2,8 +2,8 @@
 
 All are written under hidden names first. Then, under the lock of the record, the record is read again, the
 result merged with the one in it, and the files are renamed. The record has the hashes of the new files by
-then, and a second record, which goes at the end, those of the files that are replaced or deleted. So after a
-kill each file is the old or the new one, and listed as such.
+then; a second record, which is deleted at the end, has the hashes of the files that are replaced or deleted.
+So after a kill each file is the old or the new one, and listed as such.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -113,7 +113,7 @@ class Artifacts:
 
         Args:
             result: what the writers get.
-            writers: by kind; those of other kinds are left as they are.
+            writers: by kind; files of other kinds are left as they are.
             overwrite: replace foreign files too.
             compose: returns the new document for the earlier one of the record, and whether an earlier file
                 belongs to the new result too, by its name in the record.

@@ -50,7 +50,7 @@ def write_audio_description(
 
     Returns the descriptions as they are spoken: each ends with its sound, the long ones shortened unless
     people wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.
-    Raises UsageError: the program is not installed; the descriptions are not those of pauses; the film cannot
+    Raises UsageError: the program is not installed; the descriptions are not of pauses; the film cannot
     be copied into an MP4. InputError: the film is not there any more. OutputError: the program hangs or
     speaks no text at all, or the file cannot be written.
     """

@@ -46,8 +46,9 @@ def _files_by_stem(folder: Path) -> dict[str, list[Path]]:
 
 
 def _is_rival(path: Path, other: Path) -> bool:
-    """Return whether the outputs of a file next to an input would have the same names: that of a video has,
-    and so has that of a file of the input's kind.
+    """Return whether the outputs of a file next to an input would have the same names.
+
+    They would if the file is a video, or is of the input's kind.
     """
     from vidsum.results.feature_files import is_feature_file
     from vidsum.video.probe import is_video
@@ -213,7 +214,7 @@ def fill_template(output: str, source: str, number: int, suffix: str, url: Url |
 
 
 def find_clip_faults(clips: Mapping[str, tuple[Path, str]]) -> Iterator[tuple[str, UsageError]]:
-    """Yield sources whose clips have the names of those of another source, or of an input.
+    """Yield sources whose clips have the names of another source's clips, or of an input.
 
     `clips` are the folder of each source's clips, and the stem in their names.
     """

@@ -87,8 +87,8 @@ def report_videos(
 ) -> tuple[list[PageVideo], list[VideoWarning]]:
     """Return the videos of results, in order, and warnings of those that are missing.
 
-    Times are those of the file that the page plays: one that `is_copied` as it is has its own clock, while
-    one that is encoded for the page begins with the first picture.
+    Times are in the clock of the file that the page plays: a file that `is_copied` as it is has its own
+    clock, while a file that is encoded for the page begins with the first picture.
     """
     warnings = list[VideoWarning]()
     groups = _by_video(results)

@@ -84,9 +84,9 @@ def timeline_text(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a timeline or list for a file at `target`, and warnings.
 
-    `video`: its path, if not that of the result. `record`: the file of the result, if not next to `target`;
-    clips are named by texts next to it. Raises UsageError: the result is of features and the format names
-    frames. InputError: the video is missing or another one, or the format cannot express it.
+    `video`: its path, if not the path in the result. `record`: the file of the result, if not next to
+    `target`; clips are named by texts next to it. Raises UsageError: the result is of features and the format
+    names frames. InputError: the video is missing or another one, or the format cannot express it.
     """
     played, writer = to_player_time(result, video), FORMATS[format]
     cuts = _named_cuts(result, played, record or target)

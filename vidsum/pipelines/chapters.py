@@ -199,7 +199,7 @@ class _Work:
     def heading(self, start_s: float, end_s: float, slides: Sequence[Interval] = ()) -> str:
         """Return the tallest line that stays on the screen in [start_s, end_s); empty without one.
 
-        That of the first slide that has one, where there are `slides`.
+        Where there are `slides`, return the line of the first slide that has one.
         """
         inside = [(max(low, start_s), min(high, end_s)) for low, high in slides]
         if first := next(filter(None, (self.heading(*span) for span in inside)), ""):

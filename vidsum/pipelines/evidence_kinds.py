@@ -55,7 +55,8 @@ class Search(NamedTuple):
 def search_kind(kind: Kind, made: Any, search: Search) -> list[QueryMoments]:
     """Return the answers by one kind of evidence alone, with a curve at the times of the search.
 
-    A match probability is that of the best moment, 0 without any; below the least wanted one, none is listed.
+    A match probability is the probability of the best moment, 0 without any; if it is below the least wanted,
+    no moment is listed.
     """
     details, answers = KINDS[kind], list[QueryMoments]()
     evidence = details.evidence.of(made)

@@ -313,7 +313,7 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
 def _search_in_features(
     video_input: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
 ) -> MomentSearch:
-    """Plan a search in existing features: those of a space, or any with their own text encoder."""
+    """Plan a search in existing features: features of a space, or any with their own text encoder."""
     extractor, *_ = video_input.kind
     space = "own" if encode_text else find_space_of_features(extractor)
     if space is None:

@@ -151,7 +151,7 @@ def open_input(source: Source, extraction: Extraction) -> Input:
 
 
 def open_video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
-    """Return a video to extract features of, whatever its name. Errors are those of `extract`."""
+    """Return a video to extract features of, whatever its name. Raises the errors of `extract`."""
     resolve_spec(extraction)  # refuse an unknown extractor before opening the file
     video = probe_video(source_path(source), extraction)
     return Input(extraction, video, (extraction_job(video, extraction),), memo=memo_of(source))

@@ -41,7 +41,7 @@ class Queries:
         return restrict_negation(replace(grounding, queries=queries), [grounding])
 
     def with_earlier(self, earlier: Grounding) -> "Queries":
-        """Return these queries and those of an earlier result, sorted as in `merge_groundings`."""
+        """Return these queries and the queries of an earlier result, sorted as in `merge_groundings`."""
         recordings = {text: self.spoken.get(number) for number, text in enumerate(self.texts)}
         for answer in earlier.queries:
             recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
@@ -75,9 +75,9 @@ def read_queries(
     *,
     skip: bool = False,
 ) -> Queries:
-    """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16 (`-` is stdin).
+    """Return the given queries, spoken queries, then queries of a file in UTF-8 or UTF-16 (`-` is stdin).
 
-    The file has one per line; blank lines and those that start with # are skipped. With `skip`, queries
+    The file has one per line; blank lines and lines that start with # are skipped. With `skip`, queries
     without text are left out where there are others. Raises UsageError: no query is given, or one holds no
     text. InputError: the file cannot be read, or holds no text.
     """
@@ -264,7 +264,7 @@ def find_outdated(
 
 
 def other_queries(document: Mapping[str, Any], now: Grounding) -> Grounding:
-    """Return the answers of an earlier result to other queries than those of a new one."""
+    """Return the answers of an earlier result to queries that a new result does not have."""
     texts = {answer.query for answer in now.queries}
     queries = [answer for answer in document.get("queries", ()) if answer["query"] not in texts]
     return Grounding.from_dict({**document, "queries": queries}) if queries else replace(now, queries=())

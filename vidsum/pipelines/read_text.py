@@ -34,7 +34,7 @@ def read_screen(
 
 
 def plan_screen_text(source: VideoPath | Video, extraction: Extraction) -> Plan[ScreenText]:
-    """Plan the text of a video alone. Errors are those of `read_screen`."""
+    """Plan the text of a video alone. Raises the errors of `read_screen`."""
     video = probe_video(source_path(source), extraction)
     return plan_input_text(Input(extraction, video, memo=memo_of(source)))
 

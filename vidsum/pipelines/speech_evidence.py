@@ -84,7 +84,7 @@ def protected_words(selection: Selection, transcript: Transcript, longest_s: flo
 
 
 def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> list[CueWord]:
-    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments.
+    """Return the words of a transcript in a summary, in its times; no cue joins words of two segments.
 
     Text that is uncertain throughout is left out.
     """

@@ -62,8 +62,8 @@ def find_shots(
         source: a video, a feature file or features.
         shots: `kts` or `uniform`.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
-        **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`, and those of
-            `vidsum.features.settings.Extraction` for a video.
+        **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`; for a video,
+            also fields of `vidsum.features.settings.Extraction`.
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """
@@ -121,7 +121,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 def plan_summary(
     video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
-    """Plan the summary of an input of `open_input`; errors are those of `summarize`."""
+    """Plan the summary of an input of `open_input`; raises the errors of `summarize`."""
     require_type(selection.budget, str, int, float)
     selection = _resolve_ends(selection, video_input)
     is_video = video_input.features is None and video_input.video is not None

@@ -58,7 +58,7 @@ def trim(
         language: of the speech, for fillers; by default it is detected.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.speech.settings.Trimming`, such as `fillers=True` or `min_pause_s=1`, and
-            those of `vidsum.features.settings.Extraction` that choose device, cache and tracks.
+            fields of `vidsum.features.settings.Extraction` that choose device, cache and tracks.
 
     Raises InputError: the file cannot be read, has no sound, or is silent throughout. WeightsError,
     PackageError: what finds voices or words is missing.

@@ -57,7 +57,7 @@ def length_of(result: Cutting) -> float:
 
 
 def groups_of(result: Cutting) -> list[list[Cut]]:
-    """Return the cuts of each query; those of a result without queries are one group."""
+    """Return the cuts of each query; the cuts of a result without queries are one group."""
     if isinstance(result, Grounding):
         is_of_pictures = result.evidence == ("picture",)
         return [

@@ -18,7 +18,7 @@ SUFFIXES = (".npz", ".h5", ".hdf5")
 
 
 def is_feature_file(name: str) -> bool:
-    """Return whether a name is that of a feature file: `x.npz`, `x.h5`, or `x.h5#video`."""
+    """Return whether a name is the name of a feature file: `x.npz`, `x.h5`, or `x.h5#video`."""
     return Path(name.partition("#")[0]).suffix in SUFFIXES
 
 

@@ -108,7 +108,7 @@ FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
     "edl": TimelineFormat(".edl", to_edl, has_plain_paths=True),
     # FCPXML 1.10, by Apple's document type: a library with an event with a project
     "fcpxml": TimelineFormat(".fcpxml", partial(xml_formats.render, "fcpxml.xml")),
-    # Final Cut Pro 7: a track for each channel of sound, its clips linked to those of the picture
+    # Final Cut Pro 7: a track for each channel of sound, its clips linked to clips of the picture
     "xml": TimelineFormat(".xml", partial(xml_formats.render, "xmeml.xml")),
     "kdenlive": TimelineFormat(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
     "mlt": TimelineFormat(".mlt", xml_formats.to_mlt, has_plain_paths=True),

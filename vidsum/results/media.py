@@ -83,8 +83,9 @@ class Media:
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
         """Return [first, end) of a segment in frames of the file: one frame at least, all in the video.
 
-        They are those of the segment's MP4: in a conformed video, an edge is the first frame of the timeline
-        that shows the first picture at or after it; where the picture on screen stays, it is the edge itself.
+        They are the frames of the segment's MP4: in a conformed video, an edge is the first frame of the
+        timeline that shows the first picture at or after it; where the picture on screen stays, it is the
+        edge itself.
         """
         first, end = (self._first_at(time_s - self.offset_s) for time_s in (start_s, end_s))
         if end <= first and self.shown_s is not None and self.begins_s is None:  # within one picture
@@ -203,8 +204,8 @@ def read_media(video: VideoInfo) -> Media:
 def timeline_rate(fps: float) -> tuple[Fraction, bool]:
     """Return the frame rate of a timeline for a video's, and whether they are the same.
 
-    Other rates than those of editors go to one of 24, 25, 30, 50 and 60 Hz: the lowest that is a whole
-    multiple, then the highest that it is one of, else the nearest.
+    A rate that editors do not have goes to one of 24, 25, 30, 50 and 60 Hz: to the lowest that is a whole
+    multiple of it, else to the highest of which it is a whole multiple, else to the nearest.
     """
     for rate in (*NTSC_RATES, *WHOLE_RATES):
         if abs(fps / rate - 1) < _SAME_RATE:

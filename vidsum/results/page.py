@@ -106,7 +106,7 @@ class PageVideo:
 
 
 def render(films: Sequence[PageVideo], title: str = "") -> str:
-    """Return the page; without a title, it has that of the video, or their number."""
+    """Return the page; without a title, it has the video's, or the number of videos."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
     environment = open_templates()
     environment.filters |= {

@@ -144,7 +144,7 @@ class RecordedGrounding(TypedDict):
     vse_sha256: NotRequired[Sha256]  # digest of the map from pictures to sentences, in the space vse
     model_sha256: NotRequired[Sha256]  # digest of the checkpoint of a trained model
     precision: NotRequired[Literal["bf16"]]  # precision of the trained model, if not fp32
-    alone: NotRequired[bool]  # that a trained model's curve was not added to that of similarity
+    alone: NotRequired[bool]  # that a trained model's curve was not added to similarity's curve
     evidence: NotRequired[Annotated[Sequence[Evidence], Several]]
 
 

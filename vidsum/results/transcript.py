@@ -200,7 +200,7 @@ class SpokenQuery:
 
 
 def _segment_data(segment: Segment, *, with_words: bool) -> dict[str, Any]:
-    """Return a segment as JSON-ready data: with a language only where it is not that of the transcript."""
+    """Return a segment as JSON-ready data: with a language only where it is not the transcript's."""
     facts = vars(segment).items()
     return {name: fact for name, fact in facts if fact is not None and (with_words or name != "words")}
 
@@ -239,7 +239,7 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
     for word in segment.words or _by_letters(segment):
         begins = text.find(word.text, at)
         end = begins + len(word.text)
-        said = text[at:end] if begins >= 0 else f" {word.text}"  # where the text is not that of the words
+        said = text[at:end] if begins >= 0 else f" {word.text}"  # where the text differs from the words
         pieces.append(CueWord(word.start_s, word.end_s, said))
         at = max(at, end)
     mark = f" {UNCERTAIN}" if segment.uncertain else ""
@@ -258,7 +258,7 @@ def _spoken_words(segment: Segment) -> list[SpokenWord]:
 
 def _clear_of(segment: Segment, edge_s: float) -> float:
     """Return an edge in the first or last third of a segment moved to that end, unless its words have times:
-    those of letters are too rough to split off a few words."""
+    times by letters are too rough to split off a few words."""
     third_s = 0.0 if segment.words else (segment.end_s - segment.start_s) / 3
     for end_s in (segment.start_s, segment.end_s):
         if segment.start_s < edge_s < segment.end_s and abs(edge_s - end_s) < third_s:

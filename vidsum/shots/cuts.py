@@ -209,7 +209,7 @@ def _find_cuts(changes: Features) -> list[_Start]:
 
 
 def _is_clear(times: TimeArray, amounts: FloatArray, number: int) -> bool:
-    """Return whether a picture changes far more than those around it, or those of a fast pan beside it."""
+    """Return whether a picture changes far more than the pictures around it, or than a fast pan beside it."""
     first, end = np.searchsorted(times, times[number] + np.array([-_CUT_CONTEXT_S, _CUT_CONTEXT_S])).tolist()
     if end - first < _MIN_PICTURES:
         return False

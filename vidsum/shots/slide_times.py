@@ -1,7 +1,7 @@
 """Slides of a video, by the measures of `vidsum.video.slide_pictures`: when each is on screen.
 
-A slide stays while its text does: until text gives way to that of another slide, or the picture is no slide
-any more. The picture with which a shot begins is chosen in `vidsum.shots.cuts`.
+A slide stays while its text does: until its text gives way to another slide's text, or the picture is no
+slide any more. The picture with which a shot begins is chosen in `vidsum.shots.cuts`.
 """
 
 from itertools import pairwise
@@ -13,7 +13,7 @@ from vidsum.types import Interval, TimeArray
 from vidsum.video.slide_pictures import SPAN_TICKS, TICK_S
 
 _IS_SLIDE, _GONE, _AGO_S = range(8, 11)  # columns of changes
-_MIN_GONE = 0.3  # fraction of the text that gives way to that of another slide; of one that is built up, none
+_MIN_GONE = 0.3  # fraction of the text that gives way to another slide's text; a slide that grows loses none
 _BRIDGED_S = 1.0  # a slide may move this long, as by a pointer
 _MIN_SLIDE_S = 1.0
 

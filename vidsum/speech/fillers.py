@@ -19,7 +19,7 @@ FILLERS: Mapping[str, frozenset[str]] = {
         "nl": "eh ehm uh uhm euh hm",
         "pt": "hum hã ãh eh hmm",
     }.items()
-}  # words that stand for hesitation alone, by language; those of other languages are not known
+}  # words that stand for hesitation alone, by language; words of other languages are not known
 _REPEATED: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {

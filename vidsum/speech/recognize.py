@@ -95,8 +95,8 @@ def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
 
 CHECKPOINT = "whisper_base"
 MAX_NO_WORDS_PROBABILITY = 0.2
-"""Text is also dropped if this is less than the probability of no speech, times that of not being the most
-likely language: sounds without words are of no language."""
+"""Text is also dropped if this is less than the probability of no speech, times the probability of not being
+the most likely language: sounds without words are of no language."""
 MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probability is uncertain
 SPLIT_PAUSE_S = 2.0  # a pause between words that ends a segment
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language

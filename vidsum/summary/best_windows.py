@@ -4,8 +4,9 @@
 
     F(P) = sum over p of c(p) + novelty_weight * sum over shots s of w(s) max over p of sim(s, p)
 
-c(p) is the sum of the curve in p, w(s) that of the best window of s, over the sum of the similarities of s to
-all shots. docs/algorithms/selection.md has the rules, a bound, and how the constants were chosen.
+c(p) is the sum of the curve in p, w(s) the sum of the curve in the best window of s, over the sum of the
+similarities of s to all shots. docs/algorithms/selection.md has the rules, a bound, and how the constants
+were chosen.
 """
 
 import heapq
@@ -90,8 +91,8 @@ class CandidateFinder:
 
 
 def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
-    """Return [F] importance of each frame: that of the sample before it, in a shot's first frames of the one
-    after.
+    """Return [F] importance of each frame, from the sample before it; in a shot's first frames, from the
+    sample after it.
 
     `importance` [T] is of the samples, at the frames `sampled` [T]; `edges` [S + 1] of the shots are in
     frames.

@@ -74,8 +74,8 @@ def importance_curve(
 ) -> FloatArray:
     """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
-    The arguments are those of `importance`, with the input [T, D] of the model and the shot [T] of each
-    sample. Where windows overlap, it is the mean of their curves.
+    `array` [T, D] is the input of the model, `shot_of_sample` [T] the shot of each sample; the rest
+    is as in `importance`. Where windows overlap, their curves are averaged.
     """
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
     total, count = np.zeros(len(array)), np.zeros(len(array))

@@ -93,7 +93,7 @@ def _change_liveness(change: Matrix) -> FloatArray:
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:
     """Return [T, 2] of features that are not negative: the entropy over units, and the sum of the dull units.
 
-    The first is that of the feature scaled to a sum of 1, in nats; the second is of the feature scaled to
+    The entropy is of the feature scaled to a sum of 1, in nats; the sum is of the feature scaled to
     length 1. A feature of zeros has 0 and 0.
     """
     rows = list[Matrix]()

@@ -12,7 +12,7 @@ from vidsum.results.features import Features
 from vidsum.summary.slide_importance import number_slides
 from vidsum.types import FloatArray, Interval
 
-_MIN_DIRECTION = 1e-4  # a look is that of the whole video where it differs by less
+_MIN_DIRECTION = 1e-4  # a look that differs by less from the look of the whole video is the same
 
 
 class Looks:

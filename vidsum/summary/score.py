@@ -134,8 +134,8 @@ def score(
     """Return [T] importance in [0, 1]; errors as `candidate_models`.
 
     Of `selection`, the model (not `auto`) and the seed count. `fraction` is the budget's fraction
-    of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the models
-    that ship are multiplied by `liveness`: people never scored footage that is black, frozen or blurred.
+    of the video, `device` the device of a trained model. FullTransNet alone needs shots. The scores of the
+    models that ship are multiplied by `liveness`: people never scored black, frozen or blurred footage.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)

@@ -36,7 +36,7 @@ from vidsum.times import format_time
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
-_SAME_S = 0.001  # times that differ by less are those of one frame: containers round
+_SAME_S = 0.001  # times that differ by less are of one frame: containers round
 _SHORT_S, _SHORT_SEGMENTS = 30.0, 3  # a shorter video has at most so many segments
 LEAST_S = 5.0  # of the default summary
 _USED = 0.9  # fraction of the budget that is enough
@@ -82,8 +82,8 @@ def select(
 
     With speech, sentences come before pieces of silence, see `choose_speech`; not with whole shots.
 
-    Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
-    of its shots stay where they are, and the last segments end a little earlier. A shot's score
+    Edges and sample times are counted in frames of equal length; where the frames of the video are not,
+    the edges of its shots stay where they are, and the last segments end a little earlier. A shot's score
     is the mean importance of its best piece. Whole shots, of which each is at most as long as the budget,
     have the highest sum of score times length; where all scores are equal, as many are taken as fit. A piece
     with a score below a twentieth of the highest (black, frozen) is not taken, though there is room. The
@@ -198,7 +198,7 @@ def _choose(
 
 
 def _sums(curve: FloatArray, video: VideoFrames, looks: Looks) -> TimeArray:
-    """Return [F + 1] the importance before each frame; that of equal frames where there is none."""
+    """Return [F + 1] the importance before each frame; if none has any, all count the same."""
     frames = frame_importance(curve, looks.sampled, video.edges)
     return np.concatenate([[0.0], np.cumsum(frames if frames.any() else frames + 1)])
 
@@ -299,7 +299,7 @@ def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
 
 
 def _times(edges: IntArray, shots: Shots, features: Features, required: BoolArray) -> TimeArray:
-    """Return seconds of edges that are given in frames; those of a video's shots are where they were, unless
+    """Return seconds of edges that are given in frames; edges of a video's shots stay where they were, unless
     a required segment would be shorter.
     """
     times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)

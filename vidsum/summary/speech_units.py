@@ -64,7 +64,7 @@ def speech_units(transcript: Transcript, shortest_s: float, longest_s: float = i
 
 
 def _centrality(sentences: Sequence[SpokenSentence]) -> Floats:
-    """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with those of all, 1 at most."""
+    """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with the words of all."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     counted = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
@@ -129,7 +129,7 @@ def choose_speech(
     """Choose the units with the highest sum of score times length that fit, then clauses of the others.
 
     The score is the mean of the speech's centrality and the picture's importance, relative to the highest.
-    The choice of units is optimal, and so is that of clauses in the room that they leave.
+    The choice of units is optimal, and so is the choice of clauses in the room that they leave.
 
     Args:
         video: its frames; speech that must not be in is left out.

@@ -238,7 +238,7 @@ def _spread(middles: Sequence[float], widths: Sequence[float], sides: tuple[floa
 
 
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
-    """Plot the importance curve with shots, scores and segments; errors are those of `save_figure`."""
+    """Plot the importance curve with shots, scores and segments; raises the errors of `save_figure`."""
     figure = new_figure(11, 3.6)
     axes = figure.add_subplot()
     for number, (start, end) in enumerate(summary.segments):

@@ -44,7 +44,7 @@ def copy_segments(
     progress: Progress | None = None,
     added: Callable[[Any], SoundTrack] | None = None,
 ) -> WrittenVideo:
-    """Copy consecutive segments of a video into an MP4; arguments are those of `write_segments`.
+    """Copy consecutive segments of a video into an MP4; for the arguments, see `write_segments`.
 
     The segments grow, see the result's. `added` makes one more track. Raises UsageError: see
     `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump, or an
@@ -94,7 +94,7 @@ def has_default_streams(info: VideoInfo) -> bool:
 
 
 class _PictureCopy:
-    """Copier of packets of pictures; ticks are those of the source's time base."""
+    """Copier of packets of pictures; ticks are in the source's time base."""
 
     def __init__(self, source: Path, container: Any, stream: Any, turn_deg: int, output: Any) -> None:
         """Add a track to `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""

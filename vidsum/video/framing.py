@@ -24,7 +24,7 @@ class Shape:
     width: int
     height: int  # size of the clip, even
     whole: tuple[int, int]  # (width, height) of the video's whole picture in the clip, even
-    share: float  # length of the crop over that of the picture
+    share: float  # length of the crop over the length of the picture
     is_upright: bool  # whether the crop moves up and down, not to the sides
 
     @classmethod

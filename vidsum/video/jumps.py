@@ -227,9 +227,9 @@ def _shift_sound(
     times_s: TimeArray,
     pieces: list[TimeShift],
 ) -> tuple[TimeShift, ...]:
-    """Return the shifts of sound: those of the part of the pictures with which it has most time in common.
+    """Return the shifts of sound: the shifts of the part of the pictures with most time in common.
 
-    Only parts stored near it count, and none before that of the preceding sound.
+    Only parts stored near the sound count, and no part before the part of the preceding sound.
     """
     ranges = [(times_s[first:last].min(), times_s[first:last].max()) for first, last in parts]
     starts, by_part = [first for first, _ in parts], _group_by_part(pieces)

@@ -94,7 +94,7 @@ class PictureTrack:
 
 @dataclass(frozen=True)
 class _StoredPictures:
-    """The form of a source's pictures; that of a clip's follows from it."""
+    """The form of a source's pictures; the form of a clip's pictures follows from it."""
 
     width: int
     height: int

@@ -27,7 +27,7 @@ class PreRoll:
         self._bytes = 0
         self._streams: list[Any] = []
         self._clips: list[LiveClip] = []
-        self._now_s = self._origin_s = 0.0  # the time of the last frame; that of the time stamp 0
+        self._now_s = self._origin_s = 0.0  # the time of the last frame; the time of the time stamp 0
         self._is_new = True  # whether no frame of the connection has been shown
 
     def on_connect(self, streams: list[Any]) -> None:

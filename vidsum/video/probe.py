@@ -137,7 +137,7 @@ def container_offset_s(container: av.container.InputContainer, start_s: float) -
 
 
 def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None = None) -> float:
-    """Return seconds from times of a video to those of players; an older record's file is opened."""
+    """Return seconds from times of a video to times of players; an older record's file is opened."""
     if video is None:
         return 0.0
     if video.start_offset_s is not None:

@@ -26,13 +26,13 @@ _CONNECT_S = 10.0  # to connect to a stream
 _READ_S = 10.0  # to get anything of it
 _PIECE_S = 30.0  # to get anything of a list, which grows by whole pieces
 _LIST = "hls"  # the format of a list of pieces; PyAV's FFmpeg does not read DASH
-_WITHOUT_SIZE = (_LIST, "rtsp")  # the bytes of a list are those of its text
+_WITHOUT_SIZE = (_LIST, "rtsp")  # a list has the bytes of its text only
 _LIST_START_S = 60.0  # time before the last picture at which a list that goes on may begin
 _TOLERANCE_S = 1.0  # between the stated length and the last picture
 _OFFLINE = {
     "protocol_whitelist": "http,https,tls,tcp,udp,unix",
     "max_redirects": "0",
-    "http_proxy": "",  # not that of the environment
+    "http_proxy": "",  # not the environment's proxy
 }  # options by which FFmpeg opens a single URL
 _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"), "win32": ("vfwcap", "{}")}
 """FFmpeg's format and the name of a camera by its number."""
@@ -85,7 +85,7 @@ class Connection:
 
     @property
     def is_file(self) -> bool:
-        """Whether its time stamps are those of one file, in which none jumps."""
+        """Whether its time stamps come from one file, in which none jumps."""
         return self.has_end and not self.is_list
 
     def is_whole(self, stamp_s: float | None) -> bool:

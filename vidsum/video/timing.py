@@ -203,7 +203,7 @@ def _declared_end_s(container: av.container.InputContainer) -> float:
 
 
 def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bool:
-    """Return whether the head of MPEG-TS or PS has bytes a second far from those of its declared length."""
+    """Return whether the head of MPEG-TS or PS has a byte rate far from the rate by its declared length."""
     length_s, head_s = (container.duration or 0) / av.time_base, head.end_s - (head.frames_s[:1].sum())
     if container.format.name not in ("mpegts", "mpeg") or min(length_s, head_s, head.n_bytes) <= 0:
         return False

@@ -48,7 +48,7 @@ def choose_track(
 
 
 def track_number(container: av.container.InputContainer, track: Stream | None) -> int | None:
-    """Return the number of a track among those of its kind; None where there is no other."""
+    """Return the number of a track among tracks of its kind; None where there is no other."""
     tracks = list_tracks(container, "audio" if isinstance(track, av.AudioStream) else "video")
     return tracks.index(track) + 1 if track and len(tracks) > 1 else None
 

@@ -105,7 +105,7 @@ def write_segments(
 ) -> WrittenVideo:
     """Write consecutive segments of a video as MP4 with H.264 and AAC, which plays in any browser.
 
-    The frames are those of `segment_frames`, each on screen as in the source, or to the segment's end. Sound
+    The frames come from `segment_frames`, each on screen as in the source, or to the segment's end. Sound
     fades for 5 ms at each cut. The same input gives the same bytes.
 
     Args:

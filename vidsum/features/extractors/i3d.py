@@ -4,9 +4,9 @@
 clips of 64 frames. The default is 32 (1.28 s), one every 16 (0.64 s): with 16 it misses actions that take
 longer (flipping a pancake), and a feature of 64 costs twice as much.
 
-`i3d_128` reads pictures of 128 pixels that show the same as those of 224, for a third of the work.
+`i3d_128` reads pictures of 128 pixels that show the same as pictures of 224, for a third of the work.
 
-The class of a whole video is that of the logits averaged over its clips, before the softmax.
+The class of a whole video comes from the logits averaged over its clips, before the softmax.
 """
 
 from dataclasses import replace

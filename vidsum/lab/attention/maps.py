@@ -120,7 +120,7 @@ def attention_maps(
     encoder, decoder, cross = list[FloatArray](), list[FloatArray](), list[FloatArray]()
     for number in layers:
         reader, writer = cast(EncoderLayer, model.encoder[number]), cast(DecoderLayer, model.decoder[number])
-        # without a mask of its own, a layer has that of the first one, if any
+        # without a mask of its own, a layer has the mask of the first layer, if any
         weights = weigh(reader.attention, is_pair, reader.mask or first.mask)
         encoder.append(weights[heads, :].numpy())
         decoder.append(weigh(writer.attention, earlier)[heads, :].numpy())

@@ -40,10 +40,10 @@ def read_annotated(
 ) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
-    A video without gtscore gets that of its `labels` and the published name; one that has gets each
-    annotator's scores. With `find_shots`, one without change points gets those of KTS. Raises InputError,
-    which names the group:
-    not HDF5, or datasets or labels are missing or inconsistent. UsageError: two videos of one name.
+    A video without gtscore gets the gtscore of its `labels` and the published name; a video with gtscore gets
+    each annotator's scores. With `find_shots`, a video without change points gets the change points of KTS.
+    Raises InputError, which names the group: not HDF5, or datasets or labels are missing or inconsistent.
+    UsageError: two videos of one name.
     """
     dataset = dataset_name(path)
     groups = sorted(_groups_in(path), key=lambda group: by_number(group.name))

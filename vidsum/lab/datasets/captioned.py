@@ -23,7 +23,7 @@ from vidsum.types import FloatArray, IntArray, Progress
 _SAME_SHOT = 0.6  # neighbouring frames whose captions have a smaller cosine are of different shots
 _LASTING, _PERSISTENCE = 0.65, 0.6
 """Fraction of the noise's variance that lasts for a shot; correlation of the rest of neighbouring frames."""
-_TEST_SEED: Final = 2  # seed of the draws of test videos; those of a training have more numbers
+_TEST_SEED: Final = 2  # seed of the draws of test videos; seeds of a training have more numbers
 
 
 def read_captioned(

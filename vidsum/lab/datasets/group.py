@@ -159,7 +159,7 @@ def annotator_scores(group: H5Group, picks: IntArray, n_frames: int) -> FloatArr
 def _at_picks(
     group: H5Group, key: str, values: npt.NDArray[Any], picks: IntArray, n_frames: int
 ) -> FloatArray:
-    """Values of each feature, from those of each feature or of each frame, along the last axis."""
+    """Values of each feature, from values of each feature or of each frame, along the last axis."""
     length = values.shape[-1]
     if length not in (len(picks), n_frames):
         raise group.fault(f"{key} has {length} entries, but the video {len(picks)} features")

@@ -57,7 +57,7 @@ def read_splits(source: Path, available: Collection[str]) -> list[Split]:
 
 
 def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
-    """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
+    """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or splits of a file."""
     if chosen in SETTINGS:
         return settings(chosen, by_dataset(available), target)
     return read_splits(Path(chosen), available)

@@ -64,7 +64,7 @@ def mean_of(values: TimeArray) -> Measure:
 def cider_d(captions: Sequence[Tokens], references: References) -> TimeArray:
     """Return [N] CIDEr-D of each caption (Vedantam et al. 2015), coco-caption's CIDEr.
 
-    Document frequencies are those of the references: one item alone has 0.
+    Document frequencies are counted in the references: one item alone has 0.
     """
     from pycocoevalcap.cider.cider_scorer import CiderScorer
 

@@ -55,9 +55,9 @@ def moments_by(
 def highlights_by(
     run: ModelRun, queries: Mapping[str, Query], progress: Progress | None = None
 ) -> dict[str, QueryPrediction]:
-    """Return the answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
+    """Return the answers of a model to all queries of QVHighlights, by qid; raises what `moments_by` does.
 
-    Edges of moments are those of clips, as published. A DETR's ten moments may overlap; MRNet's are
+    Moments begin and end at edges of clips, as published. A DETR's ten moments may overlap; MRNet's are
     suppressed as in `vidsum ground`, and it has no saliency.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
@@ -175,7 +175,7 @@ def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:
 
 
 def snap_to_clips(moment: Moment, duration_s: float) -> Moment:
-    """Return a moment with its edges at those of clips; the clip in its middle where nothing is left."""
+    """Return a moment with its edges at edges of clips; the clip in its middle where nothing is left."""
     start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
     if end_s <= start_s:
         start_s = CLIP_S * floor((moment.start_s + moment.end_s) / 2 / CLIP_S)

@@ -206,7 +206,7 @@ def evaluate_moments(
     ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
     rows = {row: measure(of_row, comparison) for row, of_row in ious.items()}
     queried = [video for video in videos.values() if video.queries]
-    averages: Averages = {  # those of MRNet's Table 1, and the mean length of the moments
+    averages: Averages = {  # the averages of MRNet's Table 1, and the mean length of the moments
         "video_s": fmean(video.duration_s for video in queried),
         "query_words": fmean(len(query.text.split()) for query in queries),
         "moment_s": fmean(end - start for query in queries for start, end in query.windows),
@@ -256,8 +256,8 @@ def evaluate_highlights(
 ) -> Report:
     """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
-    Adds the rows `random` and `whole video`. All answers have the same parts, as those of a file have. Raises
-    UsageError: no query, or nothing to measure.
+    Adds the rows `random` and `whole video`. All answers have the same parts, as the answers of a file.
+    Raises UsageError: no query, or nothing to measure.
     """
     if not queries:
         raise UsageError("no query to evaluate on")

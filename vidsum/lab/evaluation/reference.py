@@ -25,7 +25,7 @@ KNAPSACKS: Final = ("dsnet", "pgl-sum")
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
-    """Return [..., n_frames] of scores [..., T]: each frame has that of the last pick, 0 before it."""
+    """Return [..., n_frames] of scores [..., T]: each frame has the score of the last pick, 0 before any."""
     frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
     return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
 

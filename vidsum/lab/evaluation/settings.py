@@ -11,7 +11,7 @@ from vidsum.options import Option, check, option
 from vidsum.summary.settings import SUMMARIZERS
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
-"""Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
+"""Shots of key-shot summaries: the shots of the data, or shots chosen without regard to the video."""
 
 Comparison = Literal["mmn", "2d-tan"]
 """When a moment counts as found: its IoU is at least the threshold (MMN, MRNet), or above it (2D-TAN)."""
@@ -215,7 +215,7 @@ class MomentsRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightsRequest:
-    """Answers to QVHighlights' queries: a submission, or those of a model. UsageError: neither or both."""
+    """Answers to QVHighlights' queries: a submission, or answers of a model. UsageError: neither or both."""
 
     PANEL = PANEL
 

@@ -110,7 +110,7 @@ def write_predictions(path: Path, predictions: Iterable[QueryPrediction]) -> Non
 def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
     """Read importance scores in the JSON layout of PGL-SUM: {video: [T scores at its picks]}.
 
-    A video goes by its name, `tvsum/video_1`, or the part after the slash; those of other datasets are
+    A video goes by its name, `tvsum/video_1`, or the part after the slash; videos of other datasets are
     ignored. Raises InputError: another layout, an unknown video, none of the data, or another number of
     scores.
     """

@@ -74,7 +74,7 @@ class SummaryMeasures:
         return VideoMeasures(_mean([v.tau for v in videos]), _mean([v.rho for v in videos]), key_shots)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the mean, and those of each video."""
+        """Return the mean, and the measures of each video."""
         videos = {video: measures.as_json() for video, measures in self.videos.items()}
         return {**self.mean.as_json(), "videos": videos}
 
@@ -208,7 +208,7 @@ def _measure_key_shots(
 
     Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
-    # frames that are alike in all summaries, as those of a shot are, count as one
+    # frames that are alike in all summaries, as the frames of a shot are, count as one
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))

@@ -37,7 +37,7 @@ def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
 
     # trained on several GPUs, every name has a prefix
     named = {key.removeprefix("module."): torch.from_numpy(array) for key, array in tensors.items()}
-    # those of a class are attributes of what stands for it
+    # options of a class are attributes of the object that stands for it
     return named, {**options, **getattr(options, "__dict__", {})}
 
 

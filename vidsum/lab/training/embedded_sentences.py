@@ -82,8 +82,8 @@ def embed_sentences(
 ) -> Captions:
     """Embed the sentences of the annotated videos that have any; UsageError if none has.
 
-    `encoder` identifies the text encoder for the cache; `seed` is that of the dropped words; `clips` has the
-    captions of the clips of some videos.
+    `encoder` identifies the text encoder for the cache; `seed` is for the dropped words; `clips` has
+    the captions of the clips of some videos.
     """
     used = tuple(video for video in videos.values() if video.queries)
     texts = [query.text for video in used for query in video.queries]

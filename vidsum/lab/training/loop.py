@@ -38,7 +38,8 @@ class Recipe(Generic[Model, Example]):
     examples: Callable[[int], Mapping[str, Callable[[], Example]]]
     """Makers of the examples of an epoch, by the name of the video or batch; one step each.
 
-    A maker runs in a thread and must draw no random numbers: those of training would differ from run to run.
+    A maker runs in a thread and must draw no random numbers: the numbers of training would then differ
+    from run to run.
     """
     loss: Callable[[Model, Example], Tensor]
     """A scalar; called in training mode, under autocast. It should not wait for the device."""

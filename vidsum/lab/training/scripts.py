@@ -185,7 +185,7 @@ def _clips(captions: Captions, clips: range, start_s: float, stop_s: float, shot
 def _cut(
     segments: Iterable[ScriptSegment], rng: np.random.Generator, shot: int = 0
 ) -> Iterator[ScriptSegment]:
-    """Yield segments cut into shots, each with its own number from `shot`; those of several keep theirs."""
+    """Yield segments cut into shots, numbered from `shot`; segments that have a shot number keep it."""
     for segment in segments:
         if segment.shot is not None:
             yield segment

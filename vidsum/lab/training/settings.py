@@ -155,8 +155,8 @@ class MRNetSettings(MomentSettings):
             "dropout_in": 0.1,
         },
     }
-    """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate
-    and epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
+    """The paper's settings, or the settings of its code; the rest is the default, for ActivityNet Captions.
+    Rate and epochs for QVHighlights are from Moment-DETR. `captions` is ours."""
     SIZES: ClassVar[Presets] = {"paper": {}, "light": HEADS["light"]}
 
     model: MRNetConfig = field(default_factory=MRNetConfig)

@@ -33,7 +33,7 @@ _MAX_COVERED = 0.7
 """Largest fraction of an example, less outliers, that a query may be true in; else it is the subject."""
 _MIN_WEIGHT = 0.5  # weight of a sentence in a clip that it is true of, though annotators scored the clip 0
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
-"""Fraction of the noise that is new in a clip; of the rest, that of the text; factor in an outlier."""
+"""Fraction of the noise that is new in a clip; fraction of the rest by the text; factor in an outlier."""
 _STRENGTH = (2 / 3, 4 / 3)  # range of the factor of a video's noise
 _DRAWS, _LONGEST = 1000, 3
 """Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
@@ -152,7 +152,7 @@ def simulate_video(script: Script, settings: SimulationSettings, rng: np.random.
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
-    """Return [T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1."""
+    """Return [T, S + 1] weight of each segment in a clip, the last of no segment; rows sum to 1."""
     covered = _covered_seconds([segment.window for segment in script.segments], times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     weights = np.concatenate([covered, nothing], axis=1)

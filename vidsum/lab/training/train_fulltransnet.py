@@ -173,7 +173,7 @@ def _teacher(run: _Run, split: Split) -> RidgeScorer | None:
 
 
 def taught_by(teacher: RidgeScorer, video: AnnotatedVideo, weight: float) -> AnnotatedVideo:
-    """Return a video whose scores are in part, by `weight`, those of a regression of what the model reads."""
+    """Return a video whose scores are mixed, by `weight`, with a regression's scores of the model's input."""
     scores = replace(video, gtscore=teacher(video.features.array), user_scores=None)
     mixed = (1 - weight) * target_of(video) + weight * target_of(scores)
     return replace(video, gtscore=unit_range(mixed, 0.5), user_scores=None)
@@ -192,7 +192,7 @@ def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
         taus = []
         for video in videos:
             features = video.features
-            # at its own rate: those of a data set may differ from video to video
+            # at its own rate: the rates of a data set may differ from video to video
             rate = 1 / features.step_s
             reader = ImportanceModel(model, features.extractor, features.dim, rate, video.name, run.inputs)
             curve = importance(reader, features, shots_of(video))

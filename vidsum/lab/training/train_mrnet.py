@@ -79,7 +79,7 @@ def train_mrnet(
 ) -> FitResult:
     """Train MRNet: see `vidsum.lab.training.loop.fit`.
 
-    The number of clips, and the sizes of a clip and a query, are those of the data.
+    The number of clips, and the sizes of a clip and a query, come from the data.
     """
     first = data.examples(1)[0]
     (clips, dim_video), dim_query = first.video.shape, first.queries.shape[1]
@@ -170,10 +170,11 @@ def contrastive_loss(
 ) -> Tensor:
     """Eq. 11 with the samples of MMN: a query and its moment are a positive pair, in both directions.
 
-    Negatives of a moment are all queries of the batch, those of a query all proposals, except overlapping
-    ones of the same video. A query that no proposal meets has no moment, and is a negative for others. Of
-    proposals [B, P, D] and queries [B, M, D] of length 1, their IoU [B, M, P], windows [B, M, W, 2], and
-    which queries [B, M] are not padding: the sum of the mean of each direction; 0 where there are no moments.
+    Negatives of a moment are all queries of the batch; negatives of a query are all proposals. Queries and
+    proposals of the same video that overlap are no negatives. A query that no proposal meets has no moment,
+    and is a negative for others. Of proposals [B, P, D] and queries [B, M, D] of length 1, their IoU
+    [B, M, P], windows [B, M, W, 2], and which queries [B, M] are not padding: the sum of the mean of each
+    direction; 0 where there are no moments.
     """
     n_videos, n_queries = is_query.shape
     owner = torch.arange(n_videos, device=queries.device).repeat_interleave(n_queries)  # [N] of each query

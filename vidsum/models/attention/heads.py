@@ -79,8 +79,8 @@ def join_heads(x: Tensor) -> Tensor:
 def initialise(module: nn.Module, *, zero_biases: bool = False) -> None:
     """Set the first weights of a module, as an argument of `apply`: Xavier's in linear layers.
 
-    Biases of `MultiHeadAttention` become 0, with `zero_biases` those of all linear layers. A learned mask
-    with linear layers, which are overwritten before it, starts anew in its own way.
+    Biases of `MultiHeadAttention` become 0, with `zero_biases` the biases of all linear layers. A learned
+    mask with linear layers, which are overwritten before it, starts anew in its own way.
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

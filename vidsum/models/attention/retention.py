@@ -27,7 +27,7 @@ def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
     Args:
         x: [..., T, d], d even.
         inverse: of the scale, for keys.
-        base: that of `xpos_turn`, whatever the length: the recurrent form does not know the length.
+        base: the base of `xpos_turn`, whatever the length: the recurrent form does not know the length.
     """
     length, d = x.shape[-2:]
     # later positions need more than float32, or angles are off by .0005; not all devices have float64
