@@ -14,7 +14,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, Picture, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
-WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that no action is near: others lose by it
+WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that no action is near
 _CLIPS_AT_ONCE = 256
 
 
