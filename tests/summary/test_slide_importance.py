@@ -7,10 +7,10 @@ import pytest
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.looks import Coverage, Looks
+from vidsum.summary.content import content_of, likeness
 from vidsum.summary.selection import SegmentLimits, select
 from vidsum.summary.slide_importance import number_slides, slides_of_talk, weigh_slides
-from vidsum.summary.speech_units import SpeechUnit
+from vidsum.summary.speech_units import SpeechUnit, SpokenParts
 from vidsum.types import FloatArray, Interval
 
 FPS = 25
@@ -34,13 +34,20 @@ def talk(numbers: list[int] | None = None) -> Features:
 
 
 def summarize(
-    features: Features, slides: list[Interval], budget_s: float, speech: tuple[SpeechUnit, ...] = ()
+    features: Features, slides: list[Interval], budget_s: float, speech: SpokenParts = SpokenParts()
 ) -> list[int]:
     """Return the slides that a summary shows, one number for each segment."""
     shots = Shots(np.array(EDGES_S, np.float64), "kts")
     curve = np.linspace(0.5, 1, 200).astype(np.float32)
     chosen = select(
-        features, shots, curve, budget_s, slides=slides, speech=speech, limits=SegmentLimits(2.0, 5.0)
+        features,
+        shots,
+        curve,
+        budget_s,
+        slides=slides,
+        speech=speech,
+        limits=SegmentLimits(2.0, 5.0),
+        slope=0.36,
     )
     assert sum(end_s - start_s for start_s, end_s in chosen.segments) <= budget_s + 1e-6
     return [int(np.searchsorted(EDGES_S, (a + b) / 2)) - 1 for a, b in chosen.segments]
@@ -51,28 +58,19 @@ def test_summary_shows_each_important_slide_once(budget_s: float) -> None:
     assert summarize(talk(), SLIDES, budget_s) == [0, 1, 3, 4, 5]
 
 
-def test_slides_that_are_not_known_are_left_out_as_alike() -> None:
-    assert len(set(summarize(talk(), [], 15.0))) < 5
-
-
 def test_small_budget_shows_as_many_slides_as_fit() -> None:
     numbers = summarize(talk(), SLIDES, 6.0)
     assert len(set(numbers)) == len(numbers) == 3
-    assert not set(numbers) & {2, 3}
+    assert 2 not in numbers
 
 
-UNITS = tuple(
-    SpeechUnit(end_s - 2, end_s, 1.0 if end_s < 10 else 0.1) for end_s in (4.0, 7.0, 23.0, 46.0, 63.0, 83.0)
-)
-"""Sentences, of which the best two are on the first slide."""
+SAID = tuple((end_s - 2.0, end_s) for end_s in (4.0, 7.0, 23.0, 46.0, 63.0, 83.0))
+SPEECH = SpokenParts(tuple(SpeechUnit(*said, *said) for said in SAID), SAID)
+"""Sentences, of which two are on the first slide."""
 
 
-def test_spoken_slides_come_before_better_sentences() -> None:
-    assert summarize(talk(), SLIDES, 10.1, UNITS) == [0, 1, 3, 4, 5]
-
-
-def test_better_sentences_decide_without_slides() -> None:
-    assert 0 in summarize(talk(), [], 10.1, UNITS)
+def test_sentences_show_each_important_slide() -> None:
+    assert summarize(talk(), SLIDES, 10.1, SPEECH) == [0, 1, 3, 4, 5]
 
 
 @pytest.fixture(scope="module")
@@ -100,36 +98,15 @@ REPEATED = talk([0, 1, 2, 0, 3, 4])
 
 
 def test_slide_that_comes_again_has_the_same_number() -> None:
-    numbers, _ = number_slides(REPEATED.array, REPEATED.timestamps, SLIDES)
+    numbers = number_slides(REPEATED, SLIDES)
     assert numbers[[0, 50, 82, 100, 130, 170]].tolist() == [0, 1, 2, 0, 3, 4]
 
 
-def test_slide_of_a_moment_is_not_important() -> None:
-    _, important = number_slides(REPEATED.array, REPEATED.timestamps, SLIDES)
-    assert important == {0, 1, 3, 4}
-
-
-@pytest.fixture(scope="module")
-def looks() -> Looks:
-    return Looks(REPEATED, REPEATED.timestamps, SLIDES)
-
-
-@pytest.mark.parametrize(("other", "is_alike"), [((44, 60), True), ((20, 40), False)])
-def test_only_a_slide_that_comes_again_looks_alike(other: Interval, is_alike: bool, looks: Looks) -> None:
-    assert looks.are_alike((0, 20), other) == is_alike
-
-
-def test_slide_that_comes_again_counts_once(looks: Looks) -> None:
-    assert looks.count([(0, 20), (20, 40), (44, 60)], 9) == 2
-
-
-@pytest.mark.parametrize(("place", "is_shown"), [((44, 60), True), ((20, 40), False)])
-def test_shown_slide_is_shown_wherever_it_comes_again(
-    place: tuple[int, int], is_shown: bool, looks: Looks
-) -> None:
-    coverage = Coverage(looks, [(0, 20), (20, 40)], [1.0, 1.0])
-    coverage.add(0, 20)
-    assert coverage.has_look(*place) == is_shown
+@pytest.mark.parametrize(("other", "alike"), [((100, 120), 1.0), ((40, 60), 0.0)])
+def test_only_a_slide_that_comes_again_looks_alike(other: tuple[int, int], alike: float) -> None:
+    shots = [slice(2 * start, 2 * end) for start, end in SLIDES]
+    content = content_of(REPEATED, shots, number_slides(REPEATED, SLIDES))
+    assert likeness(content, [slice(*other)], np.array([10]))[0, 0] == pytest.approx(alike, abs=1e-6)
 
 
 TIMES_S = np.arange(200) / 2

@@ -179,7 +179,7 @@ class Tools:
     def summarize(
         self,
         video: Video,
-        budget: Annotated[str, Field(description="Length of the summary: `15%`, `45s` or `1:30`.")] = "15%",
+        budget: Annotated[str, Field(description="Length of the summary: `15%`, `45s` or `1:30`.")] = "auto",
         about: Annotated[str, Field(description="Prefer what matches this text.")] = "",
         offset: Offset = 0,
         progress: Progress | None = None,

@@ -127,7 +127,9 @@ class _Work:
         edges_s = find(features, pictures=pictures).edges_s
         slides = slides_of_talk(find_slides(pictures.changes if pictures else None), features.duration_s)
         report_step(progress, "finding chapters")
-        evidence, titled = "speech", self.by_speech(transcript, features, edges_s) if transcript else None
+        evidence, titled = "speech", None
+        if transcript:
+            titled = self.by_speech(transcript, features, edges_s, slides)
         if titled is None and self.settings.evidence != "speech":
             evidence, titled = "picture", self.by_picture(features, edges_s, slides)
         if titled is None:
@@ -169,9 +171,11 @@ class _Work:
         )
 
     def by_speech(
-        self, transcript: Transcript, features: Features, edges_s: TimeArray
+        self, transcript: Transcript, features: Features, edges_s: TimeArray, slides: Sequence[Interval]
     ) -> tuple[list[float], list[str]] | None:
-        """Return the starts and titles of chapters by what is said; None where too little is."""
+        """Return the starts of chapters by what is said, and the titles of their slides, where they can be
+        read, else of what is said; None where too little is.
+        """
         end_s = features.duration_s
         sentences = [part for part in transcript.trusted.sentences() if 0 <= part.start_s < end_s]
         spoken_s = sum(min(part.end_s, end_s) - part.start_s for part in sentences)
@@ -191,19 +195,19 @@ class _Work:
         ]
         titles = iter(title_passages([texts for texts in passages if texts], embed))
         spans = pairwise([*chapters_s, end_s])
+        spoken = [next(titles) if texts else "" for texts in passages]
         return chapters_s, [
-            next(titles) if texts else self.heading(*span) or f"Part {number}"
-            for number, (texts, span) in enumerate(zip(passages, spans, strict=True), 1)
+            self.slide_title(*span, slides) or title or self.heading(*span) or f"Part {number}"
+            for number, (title, span) in enumerate(zip(spoken, spans, strict=True), 1)
         ]
 
-    def heading(self, start_s: float, end_s: float, slides: Sequence[Interval] = ()) -> str:
-        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one.
-
-        Where there are `slides`, return the line of the first slide that has one.
-        """
+    def slide_title(self, start_s: float, end_s: float, slides: Sequence[Interval]) -> str:
+        """Return the heading of the first slide in [start_s, end_s) that has one; empty without one."""
         inside = [(max(low, start_s), min(high, end_s)) for low, high in slides]
-        if first := next(filter(None, (self.heading(*span) for span in inside)), ""):
-            return first
+        return next(filter(None, (self.heading(*span) for span in inside)), "")
+
+    def heading(self, start_s: float, end_s: float) -> str:
+        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one."""
         lines = self.on_screen.lines if self.on_screen else ()
         steady = [
             line
@@ -231,7 +235,11 @@ class _Work:
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
         sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
         titles = [
-            self.heading(*span, slides) or self.describe(*span) or sentence.text.rstrip(".") or f"Part {n}"
+            self.slide_title(*span, slides)
+            or self.heading(*span)
+            or self.describe(*span)
+            or sentence.text.rstrip(".")
+            or f"Part {n}"
             for n, (span, sentence) in enumerate(zip(spans, sentences, strict=True), 1)
         ]
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles

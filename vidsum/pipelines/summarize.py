@@ -18,9 +18,11 @@ from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedd
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
+from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words
 from vidsum.results.features import Features
+from vidsum.results.screen_text import ScreenText
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -43,10 +45,13 @@ from vidsum.summary.score import (
 from vidsum.summary.selection import LEAST_S, SegmentLimits, select
 from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slide_importance import slides_of_talk
-from vidsum.summary.speech_units import speech_units
+from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_texts
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
 from vidsum.video.probe import start_offset_s
+
+KNOWN = 0.36
+"""Slope of people's scores, in their deviations, on the logit of the importance by vidsum's models."""
 
 
 def find_shots(
@@ -137,10 +142,15 @@ def plan_summary(
     device = video_input.extraction.device
     models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
     facts = _facts(selection, models, scorer, speech)
+    on_screen = find_screen_text(video_input) if selection.max_segment_s is not None else None
+    if on_screen is not None:
+        facts["screen_text"] = bool(on_screen.lines)
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
-    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide)
+    work = _Work(
+        video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide, on_screen
+    )
     return Plan(provenance, work.run)
 
 
@@ -156,6 +166,7 @@ class _Work:
     provenance: dict[str, Any]
     space: str  # in which the texts are compared
     guide: Plan[EmbeddedVideo] | None  # the video in that space, of the CLIP family
+    on_screen: ScreenText | None  # where it is in the cache
 
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
@@ -164,9 +175,8 @@ class _Work:
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
-        units = (
-            speech_units(transcript, min(selection.min_segment_s, budget_s), budget_s) if transcript else []
-        )
+        shortest_s = min(selection.min_segment_s, budget_s)
+        speech = find_speech_units(transcript, shortest_s, budget_s) if transcript else SpokenParts()
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None
@@ -182,14 +192,11 @@ class _Work:
             keep=selection.keep,
             drop=selection.drop,
             uncut=[*words, *find_fades(changes, shots.edges_s)],
-            limits=SegmentLimits(
-                selection.min_segment_s,
-                selection.max_segment_s,
-                is_strict=selection.min_segment_s != Selection.min_segment_s,
-                is_whole_sentences=selection.snap == "sentence",
-            ),
+            limits=SegmentLimits(selection.min_segment_s, selection.max_segment_s),
             quality=quality,
-            speech=units,
+            slope=1.0 if self.scorer or self.texts else KNOWN,
+            speech=speech,
+            texts=timed_texts(transcript, self.on_screen),
             slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
         )
         if self.guide:

@@ -12,12 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from vidsum.grounding.scenes import find_scenes, scene_cosine
+from vidsum.grounding.scenes import find_scenes, samples_between, scene_cosine
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
 from vidsum.results.sentences import Edge, SpokenWord, edge_between
-from vidsum.summary.looks import Looks
 from vidsum.types import FloatArray, Interval, TimeArray
 
 
@@ -63,9 +62,8 @@ def choose_highlights(
 
     The score is half of the peak and half of the mean inside, less the video's mean.
     """
-    looks = Looks(features, features.timestamps)
     longest_s = longest_highlight(features.duration_s, settings.max_length_s)
-    curve = _Curve(importance, looks, features.step_s, longest_s)
+    curve = _Curve(importance, features.timestamps, features.step_s, longest_s)
     min_cosine = scene_cosine(features.extractor)
     scenes = pairwise(find_scenes(features.array, features.timestamps, edges_s, min_cosine).tolist())
     spans = [span for scene in scenes for span in curve.parts(scene, edges_s)]
@@ -84,12 +82,12 @@ class _Curve:
     """Importance [T] of the samples, and the maximum length of a highlight."""
 
     values: FloatArray
-    looks: Looks
+    times: TimeArray  # [T] of the samples
     step_s: float
     longest_s: float
 
     def score(self, span: Interval) -> float:
-        inside = self.values[self.looks.samples(*span)]
+        inside = self.values[samples_between(self.times, *span)]
         return float(inside.max() + inside.mean()) / 2 - float(self.values.mean())
 
     def parts(self, scene: Interval, edges_s: TimeArray) -> list[Interval]:
@@ -98,7 +96,7 @@ class _Curve:
             return [scene] if scene[1] - scene[0] >= PARAMS.min_s else []
         parts = list[Interval]()
         for peak in self._peaks(scene):
-            peak_s = float(self.looks.sampled[peak])
+            peak_s = float(self.times[peak])
             free_s = max([scene[0], *(end for _, end in parts if end <= peak_s)])
             last_s = min([scene[1], *(start for start, _ in parts if start > peak_s)])
             if last_s - free_s < PARAMS.min_s or any(start <= peak_s < end for start, end in parts):
@@ -117,14 +115,14 @@ class _Curve:
         """Return the samples of a scene that are no lower than those before and after, highest first."""
         padded = np.pad(self.values, 1, constant_values=-np.inf)
         is_peak = (self.values >= padded[:-2]) & (self.values >= padded[2:])
-        inside = self.looks.samples(*scene)
+        inside = samples_between(self.times, *scene)
         peaks = inside.start + np.flatnonzero(is_peak[inside])
         return [int(peak) for peak in peaks[np.argsort(-self.values[peaks], kind="stable")]]
 
     def _around(self, peak: int, free: Interval) -> Interval:
         """Return the part around a peak that stays above half of its height, of a usual length at least."""
         enough = float(self.values[peak] + self.values.mean()) / 2
-        samples, usual_s = self.looks.samples(*free), min(PARAMS.usual_s, self.longest_s)
+        samples, usual_s = samples_between(self.times, *free), min(PARAMS.usual_s, self.longest_s)
         first, last = peak, peak
         while (last - first + 2) * self.step_s <= self.longest_s:
             near = [at for at in (first - 1, last + 1) if samples.start <= at < samples.stop]
@@ -133,7 +131,7 @@ class _Curve:
             if best is None or (is_usual and self.values[best] < enough):
                 break
             first, last = min(first, best), max(last, best)
-        return float(self.looks.sampled[first]), min(float(self.looks.sampled[last]) + self.step_s, free[1])
+        return float(self.times[first]), min(float(self.times[last]) + self.step_s, free[1])
 
     def at_phrases(self, span: Interval, words: Sequence[SpokenWord]) -> Interval:
         """Return a span whose ends cut no sentence where that is allowed, else no clause, else no word.
@@ -141,8 +139,8 @@ class _Curve:
         Inside a word that is too long as a whole, both ends stay: to move one would leave it cut.
         """
         starts_s = [word.start_s for word in words]
-        inside = self.looks.samples(*span)
-        peak_s = float(self.looks.sampled[inside.start + int(self.values[inside].argmax())])
+        inside = samples_between(self.times, *span)
+        peak_s = float(self.times[inside.start + int(self.values[inside].argmax())])
         first, last = (bisect_right(starts_s, time_s) for time_s in span)
         places = [
             list(_places(words, at, time_s, self.longest_s))

@@ -1,64 +1,53 @@
-"""From an importance curve to the segments to keep: pieces of shots, or whole shots; `keep` and `drop`."""
+"""From an importance curve to the segments to keep: units that maximise one objective, or whole shots."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
+from vidsum.grounding.scenes import samples_between
+from vidsum.models.scaling import logit
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
-from vidsum.summary.best_windows import (
-    Bounds,
-    Candidate,
-    CandidateFinder,
-    allowed_cuts,
-    choose_segments,
-    frame_importance,
-    segment_size,
-)
+from vidsum.summary.choose_units import WindowLimits, choose_units
 from vidsum.summary.constraints import (
     VideoFrames,
-    cut_edges,
     frames_at,
     free_cells,
-    join_cells,
     marked_runs,
     to_frames,
 )
+from vidsum.summary.content import TimedText, content_of
+from vidsum.summary.film import WORTHLESS, Film, mean_in
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.summary.looks import Looks
-from vidsum.summary.slide_importance import weigh_slides
-from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech, split_long
+from vidsum.summary.slide_importance import number_slides, weigh_slides
+from vidsum.summary.speech_units import SpokenParts
+from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve
 from vidsum.times import format_time
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
-_WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
-_SAME_S = 0.001  # times that differ by less are of one frame: containers round
-_SHORT_S, _SHORT_SEGMENTS = 30.0, 3  # a shorter video has at most so many segments
-LEAST_S = 5.0  # of the default summary
-_USED = 0.9  # fraction of the budget that is enough
-_LONG_SENTENCE = 2  # segments of maximum length: a longer sentence across several cuts is no unit
-_GAP_PARTS = 3  # no part of the video longer than one of these is without a segment, if it is worth one
+_SAME_S: Final = 0.001  # times that differ by less are of one frame: containers round
+LEAST_S: Final = 5.0  # of the default summary
+_USED: Final = 0.9  # fraction of the budget that is enough
+_LEAST: Final = 0.02  # lower importance, such as that of black footage, counts as this
 
 
 @dataclass(frozen=True)
 class SegmentLimits:
-    """How long a segment is, in seconds."""
+    """How long a window is, in seconds."""
 
     shortest_s: float = 2.0  # unless the shot is shorter, or the budget
     longest_s: float | None = 5.0  # unless the budget is more than half of the video; None: whole shots
-    is_strict: bool = False  # whether shots shorter than a segment are left out while there are others
-    is_whole_sentences: bool = False  # whether a sentence is never split
 
 
 @dataclass(frozen=True)
 class SelectedSegments:
     """Segments to keep, and messages for the user."""
 
-    segments: tuple[Interval, ...]  # in order; two that touch are pieces of two shots
+    segments: tuple[Interval, ...]  # in order, apart
     shots: tuple[ScoredShot, ...]  # all, cut at `keep` and `drop`; `selected` if a part of it is in
     messages: tuple[str, ...]
     note: str = ""  # why the budget is not used
@@ -75,19 +64,16 @@ def select(
     uncut: Sequence[Interval] = (),
     limits: SegmentLimits = SegmentLimits(),
     quality: FloatArray | None = None,
-    speech: Sequence[SpeechUnit] = (),
+    slope: float = 1.0,
+    speech: SpokenParts = SpokenParts(),
+    texts: Sequence[TimedText] = (),
     slides: Sequence[Interval] = (),
 ) -> SelectedSegments:
-    """Choose the pieces of shots that fit the budget, see `choose_segments`, or the best whole shots.
-
-    With speech, sentences come before pieces of silence, see `choose_speech`; not with whole shots.
+    """Choose the units of a video, of the highest value, that fit the budget; or the best whole shots.
 
     Edges and sample times are counted in frames of equal length; where the frames of the video are not,
     the edges of its shots stay where they are, and the last segments end a little earlier. A shot's score
-    is the mean importance of its best piece. Whole shots, of which each is at most as long as the budget,
-    have the highest sum of score times length; where all scores are equal, as many are taken as fit. A piece
-    with a score below a twentieth of the highest (black, frozen) is not taken, though there is room. The
-    summary is never empty, and not longer than the budget.
+    is the mean importance of its best window. The summary is never empty, and not longer than the budget.
 
     Args:
         importance: [T] in [0, 1].
@@ -97,8 +83,11 @@ def select(
         uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
             of `keep` and `drop`, and where they leave no place to cut.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
-        speech: the sentences of the video.
-        slides: of the video; a segment of each important slide comes first (`summary.slide_importance`).
+        slope: of people's scores, in their deviations over a video, on the logit of the importance: how much
+            importance knows.
+        speech: of the video; windows of shots lie in its silence. It does not count with whole shots.
+        texts: what is said and written.
+        slides: of the video.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
@@ -110,192 +99,89 @@ def select(
         messages.append(
             f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )
-    fps = features.video_fps
-    places = allowed_cuts(uncut, fps, len(video.required))
-    looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1), slides)
+    sampled = np.minimum(frames_at(features.timestamps, video.fps), len(video.required) - 1)
     worth = importance if quality is None else importance * quality
+    expected = slope * logit(worth, _LEAST)
     worth = weigh_slides(worth, features.timestamps, slides)
-    chosen_speech = _choose_speech(video, worth, looks, limits, speech)
-    filled = _require_speech(video, frames_at(shots.edges_s, fps), chosen_speech)
-    chosen, size = _choose(
-        filled, worth, places, looks, replace(limits, is_strict=limits.is_strict or filled is not video)
+    expected = weigh_slides(expected - expected.min(), features.timestamps, slides)  # the lowest is nothing
+    film = Film(
+        video,
+        _sums(worth if worth.any() else worth + 1, video, sampled),
+        _sums(expected, video, sampled),
+        allowed_cuts(uncut, video.fps, len(video.required)),
+        sampled,
+        content_of(features, _samples_of(video, sampled), number_slides(features, slides), texts),
     )
-    scores = _shot_scores(video, _sums(importance, video, looks), size)
-    breaks = list[int]()
-    if limits.longest_s is not None and (chosen_speech or 2 * video.capacity <= video.n_left):
-        cuts = np.intersect1d(frames_at(shots.edges_s[1:-1], fps), video.edges)
-        edges = chosen_speech.edges if chosen_speech else cuts
-        longest, shortest = round(limits.longest_s * fps), _shortest(video, limits)
-        breaks = _breaks(chosen, edges, None if chosen_speech else looks, longest, shortest)
-    segments, scored = _in_seconds(video, chosen, breaks, scores, shots, features)
-    note = ""
-    if chosen.sum() < _USED * video.capacity:
-        of_speech = "sentence" if limits.is_whole_sentences else "clause"
-        unit = "shot" if limits.longest_s is None else of_speech if chosen_speech else "segment"
-        note = f"no further {unit} fits"
+    if limits.longest_s is None:
+        chosen, size, unit = _choose_shots(film), max(film.room, 1), "shot"
+    else:
+        chosen, size, unit = _choose_units(film, limits, speech), _shortest(video, limits), "segment"
+        unit = "sentence" if speech.units else unit
+    scores = _shot_scores(video, _sums(importance, video, sampled), size)
+    segments, scored = _in_seconds(video, chosen, scores, shots, features)
+    note = f"no further {unit} fits" if chosen.sum() < _USED * video.capacity else ""
     return SelectedSegments(_shorten(segments, budget_s), scored, tuple(messages), note)
 
 
-def _choose_speech(
-    video: VideoFrames,
-    importance: FloatArray,
-    looks: Looks,
-    limits: SegmentLimits,
-    units: Sequence[SpeechUnit],
-) -> ChosenSpeech | None:
-    """Return the speech to take; None where there is none that fits, or whole shots are asked for."""
-    if not units or limits.longest_s is None or video.required.sum() >= video.capacity:
-        return None
-    sums, is_whole = _sums(importance, video, looks), limits.is_whole_sentences
-    if not is_whole:
-        units = split_long(units, video, _LONG_SENTENCE * limits.longest_s)
-    of_slides = dict[int, SpeechUnit]()  # the best sentence during each important slide
-    for unit in sorted(units, key=lambda unit: unit.score):
-        of_slides[looks.slide(unit.start_s * video.fps, unit.end_s * video.fps)] = unit
-    first = [unit for number, unit in of_slides.items() if number in looks.important_slides]
-    shortest = _shortest(video, limits)
-    speech = choose_speech(units, video, sums, is_whole=is_whole, first=first, shortest=shortest)
-    return speech if speech.chosen.any() else None
+def _samples_of(video: VideoFrames, sampled: IntArray) -> list[slice]:
+    """Return the samples of each shot."""
+    return [samples_between(sampled, *shot) for shot in pairwise(video.edges.tolist())]
 
 
-def _require_speech(video: VideoFrames, shot_edges: IntArray, speech: ChosenSpeech | None) -> VideoFrames:
-    """Return a video with chosen speech in and other speech out: silence may fill the rest.
+def _choose_units(film: Film, limits: SegmentLimits, speech: SpokenParts) -> BoolArray:
+    """Return [F] which frames are in, of units."""
+    assert limits.longest_s is not None
+    video, shortest = film.video, _shortest(film.video, limits)
+    if not film.room:
+        return video.required
+    longest = max(int(limits.longest_s * video.fps + 1e-6), shortest)
+    is_half = 2 * video.capacity > video.n_left  # parts that touch are as good as one
+    bounds = WindowLimits(
+        shortest=min(shortest, film.room),
+        longest=film.room if is_half else min(longest, film.room),
+        apart=0 if is_half else shortest,
+    )
+    units = {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
+    return choose_units(film, bounds, units, speech.is_said(video))
 
-    Where the budget is nearly used, or half of the video is speech, nothing else may be in.
+
+def _choose_shots(film: Film) -> BoolArray:
+    """Return [F] which frames are in, of whole shots; of one longer than the budget, its best part.
+
+    The choice has the most importance in total; where it is flat, as many shots as fit.
     """
-    if speech is None:
-        return video
-    required = video.required | speech.chosen
-    is_enough = required.sum() >= _USED * video.capacity or 2 * speech.spoken.sum() >= video.n_left
-    dropped = ~required if is_enough else (video.dropped | speech.spoken) & ~required
-    return replace(video, edges=cut_edges(shot_edges, required, dropped), required=required, dropped=dropped)
-
-
-def _choose(
-    video: VideoFrames, importance: FloatArray, places: IntArray, looks: Looks, limits: SegmentLimits
-) -> tuple[BoolArray, int]:
-    """Return which frames are in, and the maximum size of a piece."""
-    room = video.capacity - int(video.required.sum())
-    shortest, sizes, most = _sizes(video, limits, looks, room)
-    sums, n_frames = _sums(importance, video, looks), len(video.required)
-    best, best_size, most_used = list[Candidate](), 1, -1
-    for size in sizes:
-        pieces, windows = _best_candidates(video, sums, places, shortest, size, is_strict=limits.is_strict)
-        if limits.longest_s is None:
-            pieces = _knapsack(pieces, room)
-        elif pieces:
-            whole = [] if limits.is_strict else _short_shots(video, windows, size)
-            bounds = Bounds(room, size, n_frames // _GAP_PARTS, n_frames, most)
-            pieces = choose_segments(windows, pieces, looks, marked_runs(video.required), bounds, whole)
-        if (used := sum(piece.size for piece in pieces)) > most_used:
-            best, best_size, most_used = pieces, size, used
-        if used >= _USED * room:
-            break
+    video, room, parts = film.video, film.room, list[Unit]()
     chosen = video.required.copy()
-    for piece in best:
-        chosen[piece.start : piece.end] = True
-    return chosen, best_size
+    for places in film.places, np.arange(len(film.worth)):  # where words leave no place to cut, they are cut
+        finder = WindowFinder(film.worth, places, 1)
+        parts = parts or [part for cell in free_cells(video) if (part := finder.best(*cell, room))]
+    scores = mean_in(film.worth, parts)
+    least = WORTHLESS * scores.max(initial=0)
+    parts = [part for part, score in zip(parts, scores, strict=True) if score >= least]
+    scores = scores[scores >= least]
+    sizes = np.array([part.size for part in parts], np.int64)
+    is_flat = scores.max(initial=0) - scores.min(initial=1) < 1e-9  # any would do, for instance the opening
+    taken = knapsack(values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes, sizes, room)
+    for part, is_in in zip(parts, taken, strict=True):
+        chosen[part.start : part.end] |= is_in
+    return chosen
 
 
-def _sums(curve: FloatArray, video: VideoFrames, looks: Looks) -> TimeArray:
-    """Return [F + 1] the importance before each frame; if none has any, all count the same."""
-    frames = frame_importance(curve, looks.sampled, video.edges)
-    return np.concatenate([[0.0], np.cumsum(frames if frames.any() else frames + 1)])
+def _sums(curve: FloatArray, video: VideoFrames, sampled: IntArray) -> TimeArray:
+    """Return [F + 1] the sum of a curve before each frame."""
+    return np.concatenate([[0.0], np.cumsum(frame_curve(curve, sampled, video.edges))])
 
 
 def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:
     """Return [S] the mean importance of the best window of each shot."""
-    ideal, cells = CandidateFinder(sums, np.arange(len(sums)), 1), enumerate(pairwise(video.edges.tolist()))
-    return np.array([piece.score for cell in cells if (piece := ideal.best(*cell, size))])
+    ideal, cells = WindowFinder(sums, np.arange(len(sums)), 1), enumerate(pairwise(video.edges.tolist()))
+    best = [unit for cell in cells if (unit := ideal.best(*cell, size))]
+    return np.array([(sums[unit.end] - sums[unit.start]) / unit.size for unit in best])
 
 
 def _shortest(video: VideoFrames, limits: SegmentLimits) -> int:
-    """Return the minimum frames of a segment."""
+    """Return the minimum frames of a window."""
     return min(max(round(limits.shortest_s * video.fps), 1), video.capacity)
-
-
-def _breaks(
-    chosen: BoolArray, cuts: Sequence[int] | IntArray, looks: Looks | None, longest: int, shortest: int
-) -> list[int]:
-    """Return the cuts between two segments; there is none inside of what looks alike and is not too long.
-
-    Without looks, all looks alike. No segment between two cuts is shorter than `shortest`.
-    """
-    breaks = list[int]()
-    begun, last = 0, (0, 0)  # of the segment so far, and its last part
-    for part in marked_runs(chosen, cuts):
-        is_next = part[0] == last[1] > 0
-        is_long = min(part[0] - begun, part[1] - part[0]) >= shortest
-        if is_next and is_long and (part[1] - begun > longest or (looks and not looks.are_alike(last, part))):
-            breaks.append(part[0])
-        if not is_next or part[0] in breaks:
-            begun = part[0]
-        last = part
-    return breaks
-
-
-def _sizes(
-    video: VideoFrames, limits: SegmentLimits, looks: Looks, room: int
-) -> tuple[int, list[int], int | None]:
-    """Return the minimum frames of a piece, the maximum to try one after the other, and how many pieces.
-
-    Others are tried where the space between pieces, or short shots, leave room in the budget.
-    """
-    if limits.longest_s is None:
-        return 1, [max(room, 1)], None
-    fps = video.fps
-    longest = min(max(int(limits.longest_s * fps + 1e-6), 1), video.capacity)
-    shortest = min(_shortest(video, limits), longest)
-    is_half = 2 * video.capacity > video.n_left
-    is_short = len(video.required) < _SHORT_S * fps and (not is_half or video.capacity <= LEAST_S * fps + 1)
-    most = _SHORT_SEGMENTS if is_short else room
-    n_looks = looks.count([cell for _, cell in free_cells(video) if cell[1] - cell[0] >= shortest], most)
-    sizes = [
-        max(room, 1)
-        if is_half
-        else segment_size(room, fps, shortest, longest, max(n_looks, 1), len(looks.important_slides))
-    ]
-    while sizes[-1] < longest and not is_half:
-        sizes.append(min(math.ceil(1.25 * sizes[-1]), longest))
-    smaller = [round(sizes[0] / ratio) for ratio in (1.25, 1.6, 2) if sizes[0] / ratio >= shortest]
-    return shortest, sizes + smaller, max(_SHORT_SEGMENTS, math.ceil(room / longest)) if is_short else None
-
-
-def _short_shots(video: VideoFrames, windows: CandidateFinder, size: int) -> list[Candidate]:
-    """Return the best candidate of each run of free shots that are too short, but together not."""
-    short = [cell for cell in free_cells(video) if cell[1][1] - cell[1][0] < windows.shortest]
-    return [piece for run in join_cells(short) if (piece := windows.best(*run, size))]
-
-
-def _best_candidates(
-    video: VideoFrames, sums: TimeArray, places: IntArray, shortest: int, size: int, *, is_strict: bool
-) -> tuple[list[Candidate], CandidateFinder]:
-    """Return the best candidate of each free shot, and a finder of others.
-
-    Where all shots are shorter than a segment, a run of them is one.
-    """
-    anywhere, free = np.arange(len(sums)), free_cells(video)
-    if max((end - start for _, (start, end) in free), default=shortest) < shortest:
-        free = join_cells(free)
-    # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    choices = (places, shortest), (anywhere, shortest), (anywhere, 1)
-    for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
-        windows = CandidateFinder(sums, allowed, least_size)
-        if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:
-            break
-    least = _WORTHLESS * _shot_scores(video, sums, size)[~video.dropped[video.edges[:-1]]].max()
-    worth = [piece for piece in pieces if piece.score >= least]
-    is_enough = bool(worth) or bool(video.required.any())  # a summary is never empty
-    return worth if is_enough else pieces, replace(windows, min_score=float(least))
-
-
-def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
-    """Return the pieces with the most importance in total; where it is flat, as many as fit."""
-    scores = np.array([piece.score for piece in pieces])
-    sizes = np.array([piece.size for piece in pieces], np.int64)
-    is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9  # any pieces would do, for instance the opening
-    taken = knapsack(values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes, sizes, room)
-    return [piece for piece, is_in in zip(pieces, taken, strict=True) if is_in]
 
 
 def _times(edges: IntArray, shots: Shots, features: Features, required: BoolArray) -> TimeArray:
@@ -328,14 +214,12 @@ def _shorten(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, .
 def _in_seconds(
     video: VideoFrames,
     chosen: BoolArray,
-    breaks: Sequence[int],
     scores: TimeArray,
     shots: Shots,
     features: Features,
 ) -> tuple[list[Interval], tuple[ScoredShot, ...]]:
     """Return the chosen segments, and all shots with their scores."""
-    inside_kept = np.flatnonzero(video.required[1:] & video.required[:-1]) + 1
-    runs = marked_runs(chosen, np.setdiff1d(breaks, inside_kept))
+    runs = marked_runs(chosen)
     edges = np.union1d(video.edges, np.array(runs, np.int64))
     times = _times(edges, shots, features, video.required)
     if chosen.all():

@@ -6,10 +6,10 @@ from typing import Final
 import numpy as np
 
 from vidsum.models.scaling import unit_rows
+from vidsum.results.features import Features
 from vidsum.types import FloatArray, IntArray, Interval, TimeArray
 
 _TALK_SLIDES, _TALK = 3, 0.25  # a talk has so many slides, for such a fraction of its length
-_IMPORTANT: Final = 0.5  # of the median time on screen: a slide that stays this long is important
 _SAME: Final = 0.9995  # cosine of the last features of two slides that are one
 _LAST_ROWS = 4  # of a slide, when all of its lines are there
 _END_S = 1.0  # before the end of a slide, where it may fade
@@ -22,25 +22,22 @@ def slides_of_talk(slides: Sequence[Interval], duration_s: float) -> Sequence[In
     return slides if is_talk else ()
 
 
-def number_slides(
-    rows: FloatArray, times: TimeArray, slides: Sequence[Interval]
-) -> tuple[IntArray, set[int]]:
-    """Return [T] the number of the slide of each row [T, D], -1 where there is none; and the important ones.
+def number_slides(features: Features, slides: Sequence[Interval]) -> IntArray:
+    """Return [T] the number of the slide of each sample of features [T, D], -1 where there is none.
 
-    A slide that comes again keeps its number. `times` [T] are the seconds of the rows.
+    A slide that comes again keeps its number.
     """
-    numbers, known, important = np.full(len(rows), -1), list[FloatArray](), set[int]()
-    for (start_s, end_s), share in zip(slides, _shares(slides), strict=True):
+    rows, times = unit_rows(features.array), features.timestamps
+    numbers, known = np.full(len(rows), -1), list[FloatArray]()
+    for start_s, end_s in slides:
         inside = (times >= start_s) & (times < end_s)
         if not inside.any():
             continue
         last = np.asarray(unit_rows(rows[inside][-_LAST_ROWS:].mean(axis=0)[None])[0], np.float32)
         same = [number for number, other in enumerate(known) if float(other @ last) >= _SAME]
-        number = same[0] if same else len(known)
+        numbers[inside] = same[0] if same else len(known)
         known += [] if same else [last]
-        numbers[inside] = number
-        important |= {number} if share >= _IMPORTANT else set()
-    return numbers, important
+    return numbers
 
 
 def weigh_slides(worth: FloatArray, times: TimeArray, slides: Sequence[Interval]) -> FloatArray:

@@ -1,185 +1,169 @@
-"""Speech of a video as a summary takes it: whole sentences, or clauses where sentences are too long.
+"""Speech as a summary takes it: sentences that can be understood by themselves, with a little silence.
 
-A unit keeps at most `SILENCE_S` of silence at both ends, more only where it would be too short. Its speech
-may lie across cuts, its silence not.
+A question goes with its answer, and a sentence that begins in the middle of a thought with the sentence
+before it (docs/algorithms/selection.md). Speech may lie across cuts, the silence around it not.
 """
 
-import itertools
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
+from string import ascii_lowercase
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from vidsum.results.sentences import SpokenSentence, split_clauses
+from vidsum.results.screen_text import ScreenText
+from vidsum.results.sentences import SpokenSentence, is_stop
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
-from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import BoolArray, Interval, TimeArray
+from vidsum.summary.content import TimedText
+from vidsum.types import BoolArray, Interval
 
 SILENCE_S: Final = 0.3
-_UNCERTAIN: Final = 0.5  # weight of speech that was recognized with doubt
-Floats = npt.NDArray[np.float64]
+_FEW_WORDS: Final = 4  # a sentence of fewer says nothing by itself
+_UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
+_QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
+_LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
+"""English words that link a sentence to the one before: the rest may stand without it."""
+_REPLIES: Final = frozenset(re.findall(r"\w+", "yes yeah yep no nope okay ok right sure exactly absolutely"))
+_PRONOUNS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "it he she they him her them his its their this that these those such both which who whom whose "
+        "then there therefore thus hence however also too instead otherwise",
+    )
+)
+"""English words for what was named before."""
+_EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| has) (?!he|she|it|they)")
+"""A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
 
 
 @dataclass(frozen=True)
 class SpeechUnit:
-    """A sentence, or short ones together, in [start_s, end_s), its centrality in [0, 1], and its clauses."""
+    """Speech in [start_s, end_s), with its silence in [first_s, last_s), and how certain it is, in [0, 1]."""
 
     start_s: float
     end_s: float
-    score: float
-    clauses: tuple[Interval, ...] = ()
+    first_s: float
+    last_s: float
+    certain: float = 1.0
+
+    def frames(self, video: VideoFrames) -> tuple[int, int]:
+        """Return its frames [start, end); silence stops at a cut, lest another scene flash up."""
+        start, end = video.span(self.first_s, self.last_s)
+        first, last = video.span(self.start_s, self.end_s)
+        before = [cut for cut in video.edges.tolist() if start < cut <= first]
+        after = [cut for cut in video.edges.tolist() if last <= cut < end]
+        return max([start, *before]), min([end, *after])
 
 
 @dataclass(frozen=True)
-class ChosenSpeech:
-    """The frames of chosen speech, and of all speech."""
+class SpokenParts:
+    """The units of speech that a summary may take, and all that is said: sentences (start_s, end_s)."""
 
-    chosen: BoolArray
-    spoken: BoolArray
-    edges: tuple[int, ...]  # at which a chosen unit begins
+    units: tuple[SpeechUnit, ...] = ()
+    sentences: tuple[Interval, ...] = ()
+
+    def is_said(self, video: VideoFrames) -> BoolArray:
+        """Return [F] whether something is said at each frame; a unit's silence belongs to it."""
+        said = np.zeros(len(video.required), np.bool_)
+        for start, end in [
+            *(unit.frames(video) for unit in self.units),
+            *(video.span(*sentence) for sentence in self.sentences),
+        ]:
+            said[start:end] = True
+        return said
 
 
-def speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> list[SpeechUnit]:
-    """Return the units of a transcript, in order: its sentences, each `shortest_s` long if there is room.
+def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
+    """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    One longer than `longest_s` is split, see `vidsum.results.sentences`; silence counts.
+    Where none is that short, sentences are returned, which may need others; where no sentence is, parts of
+    sentences, with which a sentence begins; then all parts (see `vidsum.results.sentences`). Each is at least
+    `shortest_s` long if there is silence.
     """
-    sentences = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
-    if not sentences:
-        return []
-    units = [
-        SpeechUnit(
-            sentence.start_s,
-            sentence.end_s,
-            score,
-            tuple((part.start_s, part.end_s) for part in split_clauses(sentence, shortest_s)),
-        )
-        for sentence, score in zip(sentences, _centrality(sentences).tolist(), strict=True)
-    ]
-    return _with_silence(units, shortest_s, transcript.duration_s)
+    sentences = transcript.sentences(inf, 0.0)
+    is_english = transcript.language in (None, "en")
+    alone = [(at, at) for at in range(len(sentences))]
+    runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
+    parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
+    starts_s = {sentence.start_s for sentence in sentences}
+    firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
+    others = [(at, at) for at in range(len(parts))]
+    for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
+        units = [_with_silence(said, *span, shortest_s, transcript.duration_s) for span in spans]
+        if fitting := tuple(unit for unit in units if unit.last_s - unit.first_s <= longest_s):
+            break
+    return SpokenParts(fitting, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
 
 
-def _centrality(sentences: Sequence[SpokenSentence]) -> Floats:
-    """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with the words of all."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    counted = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
-    try:
-        vectors = counted.fit_transform([sentence.text for sentence in sentences])
-    except ValueError:  # there is no word in any
-        return np.ones(len(sentences))
-    similar = np.asarray(vectors @ np.asarray(vectors.mean(axis=0)).T, np.float64).ravel()
-    trust = np.array([_UNCERTAIN + (1 - _UNCERTAIN) * sentence.certain for sentence in sentences])
-    return np.asarray(trust * similar / max(float(similar.max()), 1e-9))
+def timed_texts(transcript: Transcript | None, on_screen: ScreenText | None) -> list[TimedText]:
+    """Return the sentences of a video and the lines on its screen, as far as they are known."""
+    said = (
+        [TimedText(part.start_s, part.end_s, part.text) for part in transcript.sentences()]
+        if transcript
+        else []
+    )
+    lines = on_screen.lines if on_screen else ()
+    return [*said, *(TimedText(line.start_s, line.end_s, line.text) for line in lines)]
 
 
-def _with_silence(units: Sequence[SpeechUnit], shortest_s: float, duration_s: float) -> list[SpeechUnit]:
-    """Return the units, each with some of the silence before and after it, half of a pause at most."""
-    pauses = [max(after.start_s - before.end_s, 0.0) for before, after in itertools.pairwise(units)]
-    rooms = [max(units[0].start_s, 0.0), *[pause / 2 for pause in pauses]]
-    rooms.append(max(duration_s - units[-1].end_s, 0.0))
-    longer = list[SpeechUnit]()
-    for unit, before_s, after_s in zip(units, rooms, rooms[1:], strict=False):
-        missing_s = max(shortest_s - (unit.end_s - unit.start_s), 0.0)
-        most_s = max(SILENCE_S, missing_s / 2, missing_s - before_s, missing_s - after_s)
-        start_s, end_s = unit.start_s - min(before_s, most_s), unit.end_s + min(after_s, most_s)
-        longer.append(replace(unit, start_s=max(start_s, 0.0), end_s=end_s))
-    return longer
+def standing_run(sentences: Sequence[SpokenSentence], at: int, *, is_english: bool) -> tuple[int, int]:
+    """Return the first and last number of the sentences that are needed to understand one of them."""
+    first = last = at
+    while first > 0 and _needs_before(sentences[first], sentences[first - 1], is_english=is_english):
+        first -= 1
+    while last + 1 < len(sentences) and _needs_after(sentences[last].text):
+        last += 1
+    return first, last
 
 
-def split_long(units: Sequence[SpeechUnit], video: VideoFrames, longest_s: float) -> list[SpeechUnit]:
-    """Return the units; of one longer than `longest_s` that lies across two or more cuts, the clauses.
-
-    Where the recognizer sets no full stop, a "sentence" runs over scenes of which few may be important.
-    """
-    parts = list[SpeechUnit]()
-    for unit in units:
-        start, end = video.span(unit.start_s, unit.end_s)
-        n_cuts = int(((video.edges > start) & (video.edges < end)).sum())
-        is_split = unit.clauses and n_cuts > 1 and unit.end_s - unit.start_s > longest_s
-        clauses = [SpeechUnit(*clause, unit.score, (clause,)) for clause in unit.clauses]
-        parts += clauses if is_split else [unit]
-    return parts
+def _needs_before(sentence: SpokenSentence, before: SpokenSentence, *, is_english: bool) -> bool:
+    """Return whether a sentence is a fragment, answers a question, or speaks of what was named before it."""
+    n_words = max(len(sentence.words), len(sentence.text.split()))
+    if n_words < _FEW_WORDS or is_question(before.text) or _needs_after(before.text):
+        return True
+    is_inside = sentence.text.lstrip("\"'“‘«„(¿¡").startswith(tuple(ascii_lowercase))
+    return is_inside or (is_english and refers_back(sentence.text))
 
 
-def _frames(unit: SpeechUnit, video: VideoFrames) -> tuple[int, int]:
-    """Return the frames [start, end) of a unit; its silence stops at a cut, lest another scene flash up."""
-    start, end = video.span(unit.start_s, unit.end_s)
-    if not unit.clauses:
-        return start, end
-    first, last = video.span(unit.clauses[0][0], unit.clauses[-1][1])
-    cuts = [edge for edge in video.edges.tolist() if start < edge < end]
-    before, after = [cut for cut in cuts if cut <= first], [cut for cut in cuts if cut >= last]
-    return max([start, *before]), min([end, *after])
+def _needs_after(text: str) -> bool:
+    """Return whether a sentence asks, or does not end with a full stop."""
+    return is_question(text) or not is_stop(text)
 
 
-def choose_speech(
-    units: Sequence[SpeechUnit],
-    video: VideoFrames,
-    sums: TimeArray,
-    *,
-    is_whole: bool,
-    first: Sequence[SpeechUnit] = (),
-    shortest: int = 1,
-) -> ChosenSpeech:
-    """Choose the units with the highest sum of score times length that fit, then clauses of the others.
-
-    The score is the mean of the speech's centrality and the picture's importance, relative to the highest.
-    The choice of units is optimal, and so is the choice of clauses in the room that they leave.
-
-    Args:
-        video: its frames; speech that must not be in is left out.
-        sums: [F + 1] of the importance before each frame.
-        is_whole: no clauses, sentences alone.
-        first: units that are chosen before the others.
-        shortest: frames of a segment; shorter speech is left out.
-    """
-    n_frames = len(video.required)
-    spans = [_frames(unit, video) for unit in units]
-    spoken = np.zeros(n_frames, np.bool_)
-    for start, end in spans:
-        spoken[start:end] = True
-    chosen, starts = np.zeros(n_frames, np.bool_), list[int]()
-
-    def add(parts: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[bool]:
-        is_in = _best_parts(parts, scores, video, chosen, sums, shortest)
-        for (start, end), is_taken in zip(parts, is_in, strict=True):
-            if is_taken:
-                chosen[start:end] = True
-                starts.append(start)
-        return is_in
-
-    add([_frames(unit, video) for unit in first], [unit.score for unit in first])
-    taken = add(spans, [unit.score for unit in units])
-    if not is_whole:
-        left = [unit for unit, is_taken in zip(units, taken, strict=True) if not is_taken]
-        parts = [(video.span(*clause), unit.score) for unit in left for clause in unit.clauses]
-        add([part for part, _ in parts], [score for _, score in parts])
-    return ChosenSpeech(chosen, spoken, tuple(sorted(starts)))
+def is_question(text: str) -> bool:
+    return bool(_QUESTION.search(text.rstrip()))
 
 
-def _best_parts(
-    parts: Sequence[tuple[int, int]],
-    scores: Sequence[float],
-    video: VideoFrames,
-    chosen: BoolArray,
-    sums: TimeArray,
-    shortest: int,
-) -> list[bool]:
-    """Return which parts to take; frames that are in anyway cost nothing."""
-    is_in = video.required | chosen
-    room = video.capacity - int(is_in.sum())
-    sizes = np.array([int((~is_in[start:end]).sum()) for start, end in parts], np.int64)
-    is_free = [
-        size > 0 and end - start >= shortest and not video.dropped[start:end].any()
-        for (start, end), size in zip(parts, sizes, strict=True)
-    ]
-    seen = np.array([(sums[end] - sums[start]) / (end - start) for start, end in parts])
-    values = (np.asarray(scores) + seen / max(float(seen.max(initial=0)), 1e-9)) / 2
-    values = np.where(is_free, np.maximum(values, 1e-3), 0)
-    taken = knapsack(values_of(values) * sizes, np.maximum(sizes, 1), room)
-    return [bool(is_taken) for is_taken in taken]
+def refers_back(text: str) -> bool:
+    """Return whether an English sentence replies, or begins with a word for what was named before it."""
+    words = re.findall(r"[\w']+", text.lower())
+    while words and words[0] in _LINKS:
+        words = words[1:]
+    rest = " ".join(words)
+    is_empty = bool(_EMPTY.match(rest)) and (words[0] == "there" or bool({"that", "to"} & set(words[2:])))
+    if is_question(text) and words and words[0] in ("which", "who", "whom", "whose"):
+        return False
+    first = words[0].split("'")[0] if words else ""
+    return first in _REPLIES or (first in _PRONOUNS and not is_empty)
+
+
+def _with_silence(
+    sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
+) -> SpeechUnit:
+    """Return the unit of some sentences, with some silence before and after, half of a pause at most."""
+    inside = sentences[first : last + 1]
+    start_s, end_s = max(inside[0].start_s, 0.0), inside[-1].end_s
+    before_s = max(start_s - sentences[first - 1].end_s, 0.0) / 2 if first else start_s
+    is_last = last + 1 == len(sentences)
+    after_s = max(duration_s - end_s, 0.0) if is_last else max(sentences[last + 1].start_s - end_s, 0.0) / 2
+    missing_s = max(shortest_s - (end_s - start_s), 0.0)
+    most_s = max(SILENCE_S, missing_s / 2, missing_s - before_s, missing_s - after_s)
+    lengths = [len(sentence.text) for sentence in inside]
+    doubted = sum(n * (1 - part.certain) for n, part in zip(lengths, inside, strict=True)) / max(
+        sum(lengths), 1
+    )
+    certain = 1 - (1 - _UNCERTAIN) * doubted
+    return SpeechUnit(start_s, end_s, start_s - min(before_s, most_s), end_s + min(after_s, most_s), certain)

@@ -1,0 +1,87 @@
+"""The optimiser: its constraints, and its choice against all choices of small films."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docs.benchmarks.optimum import best_choice
+from tests.summary.test_objective import random_objective
+from vidsum.summary.objective import Objective
+from vidsum.summary.optimise import Blocked, maximise
+from vidsum.types import BoolArray, IntArray
+
+
+def exclude(pairs: set[tuple[int, int]]) -> Blocked:
+    """Units exclude themselves and their pairs."""
+
+    def blocked(chosen: Sequence[int], others: IntArray) -> BoolArray:
+        both = pairs | {(second, first) for first, second in pairs}
+        return np.array([any(a == b or (a, b) in both for a in chosen) for b in others], np.bool_)
+
+    return blocked
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Units of a small film."""
+
+    objective: Objective
+    sizes: IntArray
+    room: int
+    pairs: set[tuple[int, int]]
+
+    def solve(self) -> list[int]:
+        return maximise(self.objective, self.sizes, self.room, exclude(self.pairs))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    n_units = draw(st.integers(1, 9))
+    numbers = st.integers(0, n_units - 1)
+    pairs = {(a, b) for a, b in draw(st.sets(st.tuples(numbers, numbers), max_size=6)) if a != b}
+    sizes = np.array(draw(st.lists(st.integers(1, 20), min_size=n_units, max_size=n_units)), np.int64)
+    objective = random_objective(draw(st.integers(0, 9999)), n_units)
+    return Problem(objective, sizes, draw(st.integers(0, 40)), pairs)
+
+
+@given(problems())
+def test_budget_is_never_exceeded(problem: Problem) -> None:
+    assert problem.sizes[problem.solve()].sum() <= problem.room
+
+
+@given(problems())
+def test_units_that_exclude_each_other_are_not_both_chosen(problem: Problem) -> None:
+    chosen = problem.solve()
+    assert len(set(chosen)) == len(chosen)
+    assert not {(a, b) for a, b in itertools.product(chosen, repeat=2)} & problem.pairs
+
+
+@given(problems())
+def test_no_further_unit_fits(problem: Problem) -> None:
+    chosen = problem.solve()
+    left = problem.room - problem.sizes[chosen].sum()
+    others = np.array([unit for unit in range(len(problem.sizes)) if unit not in chosen], np.int64)
+    fits = (problem.sizes[others] <= left) & ~exclude(problem.pairs)(chosen, others)
+    assert not fits.any()
+
+
+@given(problems())
+def test_choice_is_near_the_best_of_all(problem: Problem) -> None:
+    chosen = problem.objective.value(problem.solve())
+    best = best_choice(problem.objective, problem.sizes, problem.room, exclude(problem.pairs))
+    assert 0.75 * best - 1e-5 <= chosen <= best + 1e-5
+
+
+@pytest.mark.parametrize("order", [lambda values: values, lambda values: values[::-1]])
+def test_exchange_finds_what_greedy_misses(order: Callable[[list[float]], list[float]]) -> None:
+    # the first by value per frame leaves no room for the two that are best together
+    values, sizes = order([1.2, 2.0, 2.0]), order([1.0, 2.0, 2.0])
+    nothing = np.zeros((3, 1), np.float32)
+    objective = Objective(np.array(values), nothing, np.zeros(1, np.float32))
+    chosen = maximise(objective, np.array(sizes, np.int64), 4, exclude(set()))
+    assert objective.value(chosen) == 4.0

@@ -1,0 +1,124 @@
+"""Content of a film: its scenes, what its pictures show, which slide is on, what is said and written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from vidsum.grounding.scenes import scene_cosine
+from vidsum.models.scaling import unit_rows
+from vidsum.results.features import Features
+from vidsum.types import FloatArray, IntArray, TimeArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_MIN_DIRECTION: Final = 1e-4  # a picture that differs by less from the mean of the film is like it
+_WORDS: Final = 0.5  # weight of words, where there are any; of pictures the rest
+
+
+@dataclass(frozen=True)
+class TimedText:
+    """A text that is said, or on the screen, over [start_s, end_s)."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Scenes, pictures and words of the T samples of a film."""
+
+    scenes: IntArray  # [T] numbers of scenes, from 0: shots that look alike, wherever they are
+    pictures: FloatArray  # [T, D] less the film's mean, of length 1 or 0; of a slide, its number alone
+    words: "csr_matrix | None"  # [T, V] weights of what is said and written
+
+
+def content_of(
+    features: Features, shots: Sequence[slice], slides: IntArray, texts: Sequence[TimedText] = ()
+) -> Content:
+    """Return the content of features [T, D], of which `shots` are the samples of each shot.
+
+    `slides` [T] are numbers of slides, -1 elsewhere: two slides are as different as two pictures can be, and
+    two scenes, however alike they look.
+    """
+    rows, is_slide = unit_rows(features.array), slides >= 0
+    scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
+    scenes = np.unique(np.where(is_slide, scenes.max() + 1 + slides, scenes), return_inverse=True)[1]
+    pictures = _directions(rows - rows.mean(axis=0))
+    if is_slide.any():
+        numbers = np.eye(int(slides.max()) + 1, dtype=np.float32)[slides]
+        pictures = np.hstack([pictures * ~is_slide[:, None], numbers * is_slide[:, None]])
+    return Content(scenes, pictures, _words(features.timestamps, features.step_s, texts))
+
+
+def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) -> IntArray:
+    """Return [T] the number of the scene of each sample.
+
+    `rows` [T, D] have length 1. A shot is of the scene whose first shot it is most like, if the cosine of
+    their means is `min_cosine`, else of a new one.
+    """
+    numbers, firsts, n_scenes = np.zeros(len(rows), np.int64), np.zeros((len(shots), rows.shape[1])), 0
+    for shot in shots:
+        mean = unit_rows(rows[shot].mean(axis=0)[None])[0]
+        alike = firsts[:n_scenes] @ mean
+        if alike.max(initial=-1) >= min_cosine:
+            numbers[shot] = alike.argmax()
+        else:
+            firsts[n_scenes], numbers[shot], n_scenes = mean, n_scenes, n_scenes + 1
+    return numbers
+
+
+def scenes_in(content: Content, spans: Sequence[slice], enough: int) -> FloatArray:
+    """Return [N, K] in [0, 1] how much of the K scenes parts show, as spans of samples.
+
+    A scene is shown in full by `enough` samples, or where it is all that a shorter part shows.
+    """
+    numbers = np.arange(content.scenes.max() + 1)
+    counts = np.stack([(content.scenes[span, None] == numbers).sum(axis=0) for span in spans])
+    return np.asarray(
+        np.minimum(counts / np.minimum(counts.sum(axis=1, keepdims=True), enough), 1), np.float32
+    )
+
+
+def likeness(content: Content, spans: Sequence[slice], samples: IntArray) -> FloatArray:
+    """Return [N, M] in [0, 1] how much parts, as spans of samples, are like M samples of the film."""
+    means = np.stack([content.pictures[span].mean(axis=0) for span in spans])
+    alike = np.maximum(_directions(means) @ content.pictures[samples].T, 0)
+    if content.words is None:
+        return np.asarray(alike, np.float32)
+    from scipy.sparse import csr_matrix
+    from sklearn.preprocessing import normalize
+
+    numbers = np.concatenate([np.arange(span.start, span.stop) for span in spans])
+    edges = np.cumsum([0, *(span.stop - span.start for span in spans)])
+    inside = csr_matrix((np.ones(len(numbers)), numbers, edges), (len(spans), len(content.scenes)))
+    said = normalize(inside @ content.words) @ normalize(content.words[samples]).T
+    return np.asarray((1 - _WORDS) * alike + _WORDS * said.toarray(), np.float32)
+
+
+def _directions(rows: FloatArray) -> FloatArray:
+    """Return rows [N, D] of length 1; zeros where they hardly differ from zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.where(lengths > _MIN_DIRECTION, rows / np.maximum(lengths, _MIN_DIRECTION), 0))
+
+
+def _words(times: TimeArray, step_s: float, texts: Sequence[TimedText]) -> "csr_matrix | None":
+    """Return [T, V] the weights (TF-IDF) of words at samples; None without any."""
+    if not texts:
+        return None
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    counted = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    try:
+        vectors = counted.fit_transform([text.text for text in texts])
+    except ValueError:  # there is no word in any
+        return None
+    spans = [np.searchsorted(times + step_s / 2, (text.start_s, text.end_s)).tolist() for text in texts]
+    numbers = np.concatenate([np.arange(*span) for span in spans])
+    edges = np.cumsum([0, *(stop - first for first, stop in spans)])
+    during = csr_matrix((np.ones(len(numbers)), numbers, edges), (len(texts), len(times)))
+    return csr_matrix(during.T @ vectors)

@@ -1,0 +1,80 @@
+"""A film as units are chosen by: its frames, their importance, their content; and the objective of units."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from vidsum.grounding.scenes import samples_between
+from vidsum.summary.constraints import VideoFrames, marked_runs
+from vidsum.summary.content import Content, likeness, scenes_in
+from vidsum.summary.objective import QUARTER, Objective, representation, unit_values
+from vidsum.summary.units import SPOKEN, Unit, ends_of
+from vidsum.types import FloatArray, IntArray, TimeArray
+
+WORTHLESS: Final = 0.05  # what has less than this fraction of the highest importance (black, frozen)
+_FAIR: Final = 0.5  # a scene with this fraction of the highest importance is worth as much as any
+_MOST_SAMPLES: Final = 1000  # of a film, that a summary represents
+_QUARTERS: Final = 200  # places of a quarter of the film
+_SCENE_S: Final = 2.0  # of a scene show it
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A video, its T samples, and sums [F + 1] of curves before each frame."""
+
+    video: VideoFrames
+    worth: TimeArray  # importance in [0, 1]
+    expected: TimeArray  # importance in deviations of people's scores
+    places: IntArray  # frames before which a cut may be, ascending
+    sampled: IntArray  # [T] frames of the samples, ascending
+    content: Content
+
+    @property
+    def room(self) -> int:
+        """Frames of the budget that units may use."""
+        return self.video.capacity - int(self.video.required.sum())
+
+
+def mean_in(sums: TimeArray, units: Sequence[Unit]) -> TimeArray:
+    """Return [N] the means of a curve in units, from its sums [F + 1] before each frame."""
+    starts, ends = ends_of(units)
+    return np.asarray((sums[ends] - sums[starts]) / np.maximum(ends - starts, 1), np.float64)
+
+
+def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
+    """Return the objective of units with how certain it is, in [0, 1], that something is said in them."""
+    video, listed = film.video, list(units)
+    starts, ends = ends_of(listed)
+    is_window = np.array([unit.cell != SPOKEN for unit in listed])  # speech goes on over cuts
+    n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
+    importance, n_shots = mean_in(film.expected, listed), 1 + n_cuts * is_window
+    values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
+    shows = _shows(film, listed)
+    required = [Unit(*run, SPOKEN) for run in marked_runs(video.required)]
+    base = _shows(film, required).max(axis=0) if required else np.zeros(shows.shape[1], np.float32)
+    return Objective(values, shows, base)
+
+
+def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
+    """Return [N, J] how much parts show of the film: of its samples, its quarters and its scenes."""
+    video, sampled, n_frames = film.video, film.sampled, len(film.video.required)
+    worth = np.diff(film.worth)[sampled]
+    worth = np.where(video.dropped[sampled], 0, worth)
+    samples = np.unique(np.linspace(0, len(sampled) - 1, _MOST_SAMPLES).astype(np.int64))
+    shares = (worth[samples] >= max(WORTHLESS * worth.max(), 1e-9)).astype(np.float32)
+    spans = [samples_between(sampled, part.start, part.end) for part in parts]
+    looks = likeness(film.content, spans, samples) * (shares / max(shares.sum(), 1))
+
+    middles, half = n_frames * np.linspace(QUARTER / 2, 1 - QUARTER / 2, _QUARTERS), n_frames * QUARTER / 2
+    starts, ends = (edges[:, None] for edges in ends_of(parts))
+    quarters = (starts < middles + half) & (ends > middles - half)
+
+    highest = np.zeros(int(film.content.scenes.max()) + 1)
+    np.maximum.at(highest, film.content.scenes, worth)
+    enough = max(round(_SCENE_S * video.fps * len(sampled) / n_frames), 1)
+    scenes = scenes_in(film.content, spans, enough) * np.minimum(
+        highest / max(_FAIR * highest.max(), 1e-9), 1
+    )
+    return representation(looks, quarters, scenes, film.room / video.fps)

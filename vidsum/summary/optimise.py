@@ -1,0 +1,127 @@
+"""Maximise a submodular objective under a budget: lazy greedy, then exchange.
+
+Greedy takes the unit with the highest gain that fits; again by gain per frame, and again without the shortest
+units. The best has at least (1 - 1/e) / 2 of the optimum where the budget is the only constraint (Leskovec et
+al. 2007). Then each unit gives way, if others in its place raise the value.
+"""
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from vidsum.summary.objective import Objective
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
+
+_STARTS: Final = (0.0, False), (0.0, True), (0.3, True), (0.6, True)
+"""Of each start of greedy, the share of units that are too short to come first, and whether gain counts per
+frame."""
+_LEAST_USEFUL: Final = 5  # units of a choice that are left out, on trial, for longer ones
+_CANDIDATES: Final = 100  # units that may take the place of another
+_PASSES: Final = 3  # of exchange, at most
+_ROUNDING: Final = 1e-6
+
+Blocked = Callable[[Sequence[int], IntArray], BoolArray]
+"""A function from chosen units, and n others, to [n] whether these may not join them."""
+
+
+def maximise(objective: Objective, sizes: IntArray, room: int, blocked: Blocked) -> list[int]:
+    """Return the numbers of the units of a good choice, ascending.
+
+    Args:
+        sizes: [N] frames that each unit uses of the room.
+        blocked: says which units exclude each other.
+    """
+    everything, starts = np.arange(len(sizes)), list[list[int]]()
+    for share, by_frame in _STARTS:
+        long = np.flatnonzero(sizes >= np.quantile(sizes, share))
+        first = _fill(objective, sizes, room, blocked, [], long, by_frame=by_frame)
+        starts.append(_fill(objective, sizes, room, blocked, first, everything, by_frame=by_frame))
+    best = max(starts, key=objective.value)
+    for _ in range(_PASSES):
+        better = _exchange(objective, sizes, room, blocked, best)
+        if objective.value(better) <= objective.value(best) + _ROUNDING:
+            break
+        best = better
+    return sorted(best)
+
+
+def _fill(
+    objective: Objective,
+    sizes: IntArray,
+    room: int,
+    blocked: Blocked,
+    chosen: Sequence[int],
+    candidates: IntArray,
+    *,
+    by_frame: bool,
+) -> list[int]:
+    """Return chosen units with those added that fit, the highest gain first."""
+    chosen, covered = [*chosen], objective.represented(chosen)
+    room -= int(sizes[chosen].sum())
+    candidates = candidates[(sizes[candidates] <= room) & ~blocked(chosen, candidates)]
+    is_out = np.zeros(len(sizes), np.bool_)
+    divisors = np.maximum(sizes, 1) if by_frame else np.ones_like(sizes)
+    first = _gains(objective, covered, candidates) / divisors[candidates]
+    waiting = [
+        (-gain, unit, len(chosen)) for gain, unit in zip(first.tolist(), candidates.tolist(), strict=True)
+    ]
+    heapq.heapify(waiting)
+    while waiting:
+        negative, unit, n_chosen = heapq.heappop(waiting)
+        if sizes[unit] > room or is_out[unit] or negative >= 0:
+            continue
+        alone = np.array([unit])
+        if n_chosen < len(chosen):  # a gain only falls: a unit that is still the first is so for certain
+            gain = float(_gains(objective, covered, alone)[0]) / divisors[unit]
+            heapq.heappush(waiting, (-gain, unit, len(chosen)))
+        elif not blocked(chosen, alone)[0]:
+            chosen.append(unit)
+            covered = np.maximum(covered, objective.shows[unit])
+            room -= int(sizes[unit])
+            is_out[candidates] |= blocked([unit], candidates)
+    return chosen
+
+
+def _gains(objective: Objective, covered: FloatArray, units: IntArray) -> TimeArray:
+    """Return [n] how much each unit adds to the value where `covered` [M] is represented."""
+    parts = np.array_split(units, max(len(units) // 1000, 1))  # a part at a time, to save memory
+    added = [np.maximum(objective.shows[part] - covered, 0).sum(axis=1) for part in parts]
+    return np.asarray(objective.values[units] + np.concatenate(added))
+
+
+def _exchange(
+    objective: Objective, sizes: IntArray, room: int, blocked: Blocked, chosen: Sequence[int]
+) -> list[int]:
+    """Return a choice in which units gave way to others: each once, the least useful to longer ones."""
+    best, everything = [*chosen], np.arange(len(sizes))
+    # one that adds nothing to the choice adds nothing in another's place
+    gains = _gains(objective, objective.represented(best), everything)
+    promising = np.argsort(-gains / np.maximum(sizes, 1), kind="stable")[:_CANDIDATES]
+    for unit in chosen:
+        others, left = [other for other in best if other != unit], promising[promising != unit]
+        for by_frame in (True, False):
+            choice = _fill(objective, sizes, room, blocked, others, left, by_frame=by_frame)
+            if objective.value(choice) > objective.value(best) + _ROUNDING:
+                best = choice
+                break
+    without = {unit: [other for other in best if other != unit] for unit in best}
+    for unit in sorted(best, key=lambda unit: -objective.value(without[unit]))[:_LEAST_USEFUL]:
+        choice = _replace_rivals(objective, sizes, room, blocked, without[unit])
+        if objective.value(choice) > objective.value(best) + _ROUNDING:
+            return choice
+    return best
+
+
+def _replace_rivals(
+    objective: Objective, sizes: IntArray, room: int, blocked: Blocked, chosen: Sequence[int]
+) -> list[int]:
+    """Return a choice in which units gave way to those that they exclude, such as longer ones."""
+    best, everything = [*chosen], np.arange(len(sizes))
+    for unit in chosen:
+        rivals = everything[blocked([unit], everything)]
+        others = [other for other in best if other != unit]
+        choice = _fill(objective, sizes, room, blocked, others, rivals, by_frame=False)
+        best = max(best, choice, key=objective.value)
+    return best
