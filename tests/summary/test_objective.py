@@ -56,4 +56,4 @@ def test_speech_is_worth_more_than_silence() -> None:
 def test_film_that_is_shown_in_full_has_the_full_weight() -> None:
     looks, quarters = np.array([[0.25, 0.75]], np.float32), np.ones((1, 4), np.bool_)
     shows = representation(looks, quarters, np.ones((1, 2), np.float32), 10.0)
-    assert shows.sum() == pytest.approx(10 * (WEIGHTS.look + WEIGHTS.time) + 2 * WEIGHTS.scene)
+    assert shows.sum() == pytest.approx(10 * (WEIGHTS.look + WEIGHTS.time) + 2)

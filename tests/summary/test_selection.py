@@ -328,7 +328,7 @@ def test_every_piece_is_within_the_limits(made: Pieces) -> None:
 @given(chosen_pieces())
 def test_pieces_are_apart(made: Pieces) -> None:
     for (_, end), (start, _) in pairwise(made.result.segments):
-        assert start - end >= made.shortest_s - 2 / FPS
+        assert start - end >= made.shortest_s / 4 - 2 / FPS
 
 
 @pytest.mark.parametrize("seed", range(5))

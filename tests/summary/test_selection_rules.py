@@ -47,19 +47,6 @@ def test_no_quarter_of_a_film_is_left_out(seed: int, n_shots: int, fraction: flo
         assert end - start <= 0.26 * duration_s
 
 
-@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.1, 0.3))
-def test_no_scene_comes_twice_while_a_fair_one_is_left_out(seed: int, n_shots: int, fraction: float) -> None:
-    rng = np.random.default_rng(seed)
-    seconds = rng.integers(4, 16, n_shots).astype(float).tolist()
-    looks = rng.integers(0, 10, n_shots).tolist()
-    features, shots = features_of(looks, seconds)
-    values = rng.uniform(0.45, 0.55, n_shots).tolist()
-    chosen = select(features, shots, blocks(values, seconds), fraction * sum(seconds), slope=KNOWN).shots
-    shown = [look for look, shot in zip(looks, chosen, strict=True) if shot.selected]
-    if len(set(shown)) < len(set(looks)):
-        assert len(shown) <= len(set(shown)) + 1
-
-
 def select_from(
     looks: list[int], values: list[float], seconds: list[float], budget_s: float, **options: Any
 ) -> SelectedSegments:

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from vidsum.summary.constraints import VideoFrames, cut_edges, free_cells
+from vidsum.summary.constraints import VideoFrames, cut_edges
 from vidsum.summary.film import WORTHLESS, Film, mean_in, objective_of
 from vidsum.summary.optimise import Blocked, maximise
-from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_units
+from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
 from vidsum.types import BoolArray, IntArray
 
 _NO_RUNS: Final = np.zeros((0, 2), np.int64)
@@ -85,7 +85,8 @@ def exclusion(units: Sequence[Unit], limits: WindowLimits) -> Blocked:
         first, last, cell = (array[others][:, None] for array in (starts, ends, cells))
         start, end, place = (array[[*chosen]] for array in (starts, ends, cells))
         are_windows, touch = (cell != SPOKEN) & (place != SPOKEN), (first == end) | (last == start)
-        apart = np.where(are_windows & ((cell == place) | ~touch), limits.apart, 0)
+        across = np.where(touch, 0, limits.apart // 4)
+        apart = are_windows * np.where(cell == place, limits.apart, across)
         is_out = ((first < end + apart) & (last > start - apart)).any(axis=1)
         runs = (
             _runs(start[place != SPOKEN], end[place != SPOKEN]) if (touch & are_windows).any() else _NO_RUNS
@@ -108,11 +109,14 @@ def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: Wi
     """Return chosen units, of which windows are longer where the budget has room left, the best first."""
     units = [*chosen]
     room = film.room - sum(_new_frames(unit, video) for unit in units)
-    cells, windows = dict(free_cells(video)), WindowFinder(film.worth, film.places, limits.shortest)
+    cells, windows = (
+        window_cells(video, limits.shortest),
+        WindowFinder(film.worth, film.places, limits.shortest),
+    )
     for number in np.argsort(-mean_in(film.worth, units), kind="stable").tolist():
         unit = units[number]
         size = min(unit.size + room, limits.longest)
-        if unit.cell == SPOKEN or size <= unit.size:
+        if unit.cell not in cells or size <= unit.size:
             continue
         low, high = cells[unit.cell]
         span = max(low, unit.end - size), min(high, unit.start + size)

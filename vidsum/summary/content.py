@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.grounding.scenes import scene_cosine
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray, IntArray, TimeArray
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,6 +32,7 @@ class Content:
     """Scenes, pictures and words of the T samples of a film."""
 
     scenes: IntArray  # [T] numbers of scenes, from 0: shots that look alike, wherever they are
+    are_slides: BoolArray  # [K] which of the scenes are slides
     pictures: FloatArray  # [T, D] less the film's mean, of length 1 or 0; of a slide, its number alone
     words: "csr_matrix | None"  # [T, V] weights of what is said and written
 
@@ -46,12 +47,15 @@ def content_of(
     """
     rows, is_slide = unit_rows(features.array), slides >= 0
     scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
-    scenes = np.unique(np.where(is_slide, scenes.max() + 1 + slides, scenes), return_inverse=True)[1]
+    n_scenes = int(scenes.max()) + 1
+    numbered, scenes = np.unique(np.where(is_slide, n_scenes + slides, scenes), return_inverse=True)
     pictures = _directions(rows - rows.mean(axis=0))
     if is_slide.any():
         numbers = np.eye(int(slides.max()) + 1, dtype=np.float32)[slides]
         pictures = np.hstack([pictures * ~is_slide[:, None], numbers * is_slide[:, None]])
-    return Content(scenes, pictures, _words(features.timestamps, features.step_s, texts))
+    return Content(
+        scenes, numbered >= n_scenes, pictures, _words(features.timestamps, features.step_s, texts)
+    )
 
 
 def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.grounding.scenes import samples_between
 from vidsum.summary.constraints import VideoFrames, marked_runs
 from vidsum.summary.content import Content, likeness, scenes_in
-from vidsum.summary.objective import QUARTER, Objective, representation, unit_values
+from vidsum.summary.objective import QUARTER, WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.units import SPOKEN, Unit, ends_of
 from vidsum.types import FloatArray, IntArray, TimeArray
 
@@ -74,7 +74,7 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     highest = np.zeros(int(film.content.scenes.max()) + 1)
     np.maximum.at(highest, film.content.scenes, worth)
     enough = max(round(_SCENE_S * video.fps * len(sampled) / n_frames), 1)
-    scenes = scenes_in(film.content, spans, enough) * np.minimum(
-        highest / max(_FAIR * highest.max(), 1e-9), 1
-    )
+    weights = np.where(film.content.are_slides, WEIGHTS.slide, WEIGHTS.scene)
+    fair = np.minimum(highest / max(_FAIR * highest.max(), 1e-9), 1)
+    scenes = scenes_in(film.content, spans, enough) * (weights * fair)
     return representation(looks, quarters, scenes, film.room / video.fps)

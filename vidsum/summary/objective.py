@@ -26,6 +26,7 @@ class Weights:
     look: float = 0.5  # a film whose looks are all shown is worth as much as this importance
     time: float = 5.0  # likewise a film of which no quarter is left out: it comes first
     scene: float = 0.75  # times seconds: a scene that is shown
+    slide: float = 3.0  # likewise, a slide that is shown
     cut: float = 1.0  # times seconds: a shot that begins, which those who watch have to take in
     speech: float = 1.0  # what is said, over silence
 
@@ -74,11 +75,11 @@ def representation(
     """Return [N, J] how much units show, for a budget in seconds.
 
     `looks` [N, T] is the likeness to each sample times its share of the film, `quarters` [N, Q] whether a
-    unit lies in a quarter of the film, `scenes` [N, K] how much it shows of a scene times the worth of that.
+    unit lies in a quarter of the film, `scenes` [N, K] the weights of scenes times how much it shows of them.
     """
     parts = [
         WEIGHTS.look * budget_s * looks,
         WEIGHTS.time * budget_s / max(quarters.shape[1], 1) * quarters,
-        WEIGHTS.scene * scenes,
+        scenes,
     ]
     return np.hstack([np.asarray(part, np.float32) for part in parts])

@@ -15,7 +15,7 @@ from vidsum.summary.objective import Objective
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 _STARTS: Final = (0.0, False), (0.0, True), (0.3, True), (0.6, True)
-"""Of each start of greedy, the share of units that are too short to come first, and whether gain counts per
+"""For each start of greedy, the share of units that are too short to come first, and whether gain counts per
 frame."""
 _LEAST_USEFUL: Final = 5  # units of a choice that are left out, on trial, for longer ones
 _CANDIDATES: Final = 100  # units that may take the place of another

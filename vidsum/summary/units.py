@@ -89,15 +89,24 @@ def window_lengths(shortest: int, longest: int) -> list[int]:
     return sorted({*map(round, lengths), longest})
 
 
+def window_cells(video: VideoFrames, shortest: int) -> dict[int, tuple[int, int]]:
+    """Return the frames [start, end) in which windows lie, by their first shot: free shots, and runs of short
+    ones.
+    """
+    cells = free_cells(video)
+    is_short = [end - start < shortest for _, (start, end) in cells]
+    long = [cell for cell, is_out in zip(cells, is_short, strict=True) if not is_out]
+    return dict([*long, *join_cells([cell for cell, is_in in zip(cells, is_short, strict=True) if is_in])])
+
+
 def window_units(video: VideoFrames, windows: WindowFinder, longest: int) -> list[Unit]:
     """Return the windows of the free shots of a video: the best of each length in each stretch of a shot.
 
     Stretches are twice as long as the window, and begin every window's length. Shots that are shorter than a
     window, and follow each other, count as one.
     """
-    units, cells = set[Unit](), free_cells(video)
-    short = [cell for cell in cells if cell[1][1] - cell[1][0] < windows.shortest]
-    for number, (start, end) in [*cells, *join_cells(short)]:
+    units = set[Unit]()
+    for number, (start, end) in window_cells(video, windows.shortest).items():
         for length in window_lengths(windows.shortest, longest):
             firsts = range(start, max(end - length, start + 1), length)
             spans = [(first, min(first + 2 * length, end)) for first in firsts]
