@@ -33,8 +33,8 @@ class Weights:
 
 WEIGHTS: Final = Weights()
 _LEAST: Final = 0.01  # value of a second: what is left of the budget is used
-QUARTER: Final = 0.25
-"""Fraction of the film that should not be without a unit."""
+QUARTER: Final = 0.245
+"""Fraction of the film that should not be without a unit: a quarter, less the space between places."""
 
 
 @dataclass(frozen=True, eq=False)
