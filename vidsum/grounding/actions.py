@@ -11,7 +11,7 @@ from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabil
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray, Picture, TimeArray
+from vidsum.types import FloatArray, Interval, Picture, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
 WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that no action is near
@@ -48,6 +48,20 @@ def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
         means = average_movement(movement, middles_s[block], video.shots_s)
         probabilities[block] = class_probabilities(classify_actions(means))
     return ClassMixture(probabilities, embed_action_names(), WEIGHT_LINE)
+
+
+def segment_actions(movement: Features, segments: Sequence[Interval], shots_s: TimeArray) -> FloatArray:
+    """Return probabilities [N, 600] of the actions of segments, the means of about a clip a second.
+
+    No clip reaches into another segment, or shot of edges `shots_s` [S + 1]. Raises WeightsError.
+    """
+    rows = np.empty((len(segments), N_CLASSES), np.float32)
+    for row, (start_s, end_s) in zip(rows, segments, strict=True):
+        n_clips = max(1, round(end_s - start_s))
+        middles_s = start_s + (np.arange(n_clips) + 0.5) * (end_s - start_s) / n_clips
+        means = average_movement(movement, middles_s, np.union1d(shots_s, (start_s, end_s)))
+        row[:] = class_probabilities(classify_actions(means)).mean(axis=0)
+    return rows
 
 
 class LiveActions:

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.titles import title_passages
-from vidsum.description.writers import write_words
+from vidsum.description.writers import SeenSegments, write_words
 from vidsum.errors import InputError, UsageError
 from vidsum.evidence.protocol import ENCODER
 from vidsum.features.settings import Extraction
@@ -229,7 +229,7 @@ class _Work:
         if first is None:
             return None
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
-        sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
+        sentences = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
         titles = [
             self.heading(*span, slides) or self.describe(*span) or sentence.text.rstrip(".") or f"Part {n}"
             for n, (span, sentence) in enumerate(zip(spans, sentences, strict=True), 1)
