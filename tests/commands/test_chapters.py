@@ -150,7 +150,7 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
     make_talk(Path("talk.mp4"))
     doubt(monkeypatch, 0, 3)
     monkeypatch.setattr(
-        chapters, "write_words", lambda rows, *_: [SimpleNamespace(text="a colour")] * len(rows)
+        chapters, "write_words", lambda seen, *_: [SimpleNamespace(text="a colour")] * len(seen.rows)
     )
     ran = run("chapters", "talk.mp4")
     document = read_valid("talk_chapters.json", "chapters")
@@ -162,7 +162,7 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
 
 def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
     _, made = texts(make_talk(Path("mute.mp4"), sound=False))
     sentences = ["A red wall by a lake.", "A field " * 10, "The blue sky."]
@@ -190,7 +190,7 @@ def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     say(monkeypatch, (3.0, 5.0, "Ah."))
     run("chapters", "quiet.mp4", "--in", "speech", code=3, error="too little is said for 3 chapters of 10 s")
     monkeypatch.setattr(
-        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
     make_talk(Path("talk.mp4"), sound=False)
     ran = run("chapters", "talk.mp4", "--chapters", "4")

@@ -122,8 +122,9 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
     """Return the numbers of the words of a description, from their probabilities [P].
 
     Of the words that are sure enough, without their parents, the likeliest below each topmost parent can be
-    taken, first those that say most: by probability times -log share. None if nothing is sure, or only that
-    there is a person, indoors or outdoors.
+    taken, first those that say most: by probability times -log share. Only a man, women and so on are said to
+    be talking: of pictures without anybody, "a person, talking" is the likeliest. None if nothing is sure, or
+    only that there is a person, indoors or outdoors.
     """
     words, says = read_words(), -chances * log_shares()
     limits = np.array([_limit(word) for word in words])
@@ -133,17 +134,15 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
     chosen: list[int] = []
     for kind, most in _MOST.items():
         of_kind = [number for number in ranked if words[number].kind == kind]
-        best = {[number, *_parents(number)][-1]: number for number in of_kind}  # the last is the likeliest
+        best = {_top(number): number for number in of_kind}  # the last is the likeliest
         first = sorted(best.values(), key=lambda number: -float(says[number]))[:most]
         chosen += sorted(first, key=lambda number: -float(chances[number]))
-    return chosen if any(map(_is_telling, chosen)) and chances[chosen].max(initial=0) >= min_sure else []
-
-
-def _is_telling(number: int) -> bool:
-    """Return whether a word says more than that there is a person, indoors or outdoors."""
-    words = read_words()
-    is_place = words[number].kind == "place" and words[number].parent is None
-    return not is_place and words[[number, *_parents(number)][-1]].text != _PERSON
+    if not any(_top(number) == _PERSON and words[number].text != _PERSON for number in chosen):
+        chosen = [number for number in chosen if _top(number) != "talking"]
+    is_telling = any(
+        _top(number) != _PERSON and words[number].text not in ("indoors", "outdoors") for number in chosen
+    )
+    return chosen if is_telling and chances[chosen].max(initial=0) >= min_sure else []
 
 
 def is_elsewhere(place: int, before: int | None) -> bool:
@@ -159,6 +158,11 @@ def _limit(word: EverydayWord) -> float:
         return ACTIVITY_SURE
     is_person = word.parent is not None and read_words()[word.parent].text == _PERSON
     return PERSON_SURE if is_person else 0.0
+
+
+def _top(number: int) -> str:
+    """Return the topmost parent of a word, or the word itself."""
+    return read_words()[[number, *_parents(number)][-1]].text
 
 
 def _parents(number: int) -> Iterator[int]:

@@ -90,6 +90,8 @@ def plan_descriptions(
     facts = _facts(settings)
     space, is_moving = facts.get("space", MAP), facts["writer"] == "words" and settings.actions
     video_input = open_in_space(space, source, extraction_for(space, extraction), actions=is_moving)
+    if len(video_input.jobs) > 1:
+        facts["movement_weights_sha256"] = video_input.jobs[1].provenance["weights_sha256"]
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]

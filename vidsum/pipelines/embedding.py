@@ -63,7 +63,9 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
             scenes_s = scenes_of(video, edges_s, space if space in SPACES else features.extractor)
             video = replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
-            return replace(video, actions=mix_actions(video, movement[0])) if movement else video
+            if not movement:
+                return video
+            return replace(video, actions=mix_actions(movement[0], video.timestamps, video.step_s, edges_s))
 
         clips = video_input.once({**provenance, "seen": space}, see)
         return EmbeddedVideo(clips, features.video, features.warnings)

@@ -12,8 +12,10 @@ from typing import Any, Unpack
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse_map
-from vidsum.grounding.spaces import ClipEmbeddings, describe_space, resolve_space
+from vidsum.grounding.actions import mix_actions
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, describe_space, resolve_space
 from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.decoding import movement_job
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
@@ -128,10 +130,14 @@ def plan_summary(
     space = resolve_space("auto") if is_video and selection.about else vse_map.NAME
     if texts := guide_texts(selection, video_input.kind[0], space):
         read_queries(texts)
-    guide = None
+    guide = movement = None
     if space != vse_map.NAME and video_input.video:  # of the CLIP family, which the texts are compared in
         extraction = replace(video_input.extraction, fast=False)
         guide = plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
+    elif texts and selection.actions and is_video and video_input.video:
+        movement = movement_job(video_input.video, video_input.extraction, video_input.jobs)
+    if movement:
+        video_input = replace(video_input, jobs=(*video_input.jobs, movement))
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
@@ -139,6 +145,8 @@ def plan_summary(
     facts = _facts(selection, models, scorer, speech)
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
+    if movement:
+        facts["movement_weights_sha256"] = movement.provenance["weights_sha256"]
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
     work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide)
     return Plan(provenance, work.run)
@@ -160,7 +168,7 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
         transcript = self.speech.run(progress) if self.speech else None
-        (features, *_), pictures = self.video_input.read(progress)
+        (features, *movement), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
@@ -170,7 +178,10 @@ class _Work:
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None
-        scored = self.score(features, shots, budget_s / features.duration_s, clips)
+        actions = None
+        if movement:
+            actions = mix_actions(movement[0], features.timestamps, features.step_s, shots.edges_s)
+        scored = self.score(features, shots, budget_s / features.duration_s, clips, actions)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
         quality = None if self.scorer else quality_at(changes, features.timestamps)
@@ -215,7 +226,12 @@ class _Work:
         )
 
     def score(
-        self, features: Features, shots: Shots, fraction: float, clips: ClipEmbeddings | None
+        self,
+        features: Features,
+        shots: Shots,
+        fraction: float,
+        clips: ClipEmbeddings | None,
+        actions: ClassMixture | None,
     ) -> ScoredVideo:
         device = self.video_input.extraction.device
         if self.scorer:
@@ -224,7 +240,7 @@ class _Work:
             scored = best_score(self.models, features, shots, self.selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
+        importance = guide_importance(scored.importance, features, self.texts, self.space, clips, actions)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=())
 

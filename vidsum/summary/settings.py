@@ -51,6 +51,7 @@ class Selection:
         "Never include this time range.", (), metavar="START-END", parse=parse_interval
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes.", (), metavar="TEXT")
+    actions: bool = option("Compare TEXT with the actions that movement shows.", True, **_WITHOUT_FLAG)
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",
