@@ -129,7 +129,7 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
     words, says = read_words(), -chances * log_shares()
     limits = np.array([_limit(word) for word in words])
     sure = np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist()
-    general = {above for number in sure for above in _parents(number)}
+    general = {above for number in sure for above in parents_of(number)}
     ranked = sorted((number for number in sure if number not in general), key=lambda number: chances[number])
     chosen: list[int] = []
     for kind, most in _MOST.items():
@@ -147,7 +147,7 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
 
 def is_elsewhere(place: int, before: int | None) -> bool:
     """Return whether a place, by number, differs from the place before, and neither is in the other."""
-    return before is None or (before not in (place, *_parents(place)) and place not in _parents(before))
+    return before is None or (before not in (place, *parents_of(place)) and place not in parents_of(before))
 
 
 def _limit(word: EverydayWord) -> float:
@@ -162,10 +162,11 @@ def _limit(word: EverydayWord) -> float:
 
 def _top(number: int) -> str:
     """Return the topmost parent of a word, or the word itself."""
-    return read_words()[[number, *_parents(number)][-1]].text
+    return read_words()[[number, *parents_of(number)][-1]].text
 
 
-def _parents(number: int) -> Iterator[int]:
+def parents_of(number: int) -> Iterator[int]:
+    """Yield the numbers of a word's parents, from its own up to the topmost."""
     words = read_words()
     while (parent := words[number].parent) is not None:
         yield parent

@@ -55,7 +55,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound
 from vidsum.video.probe import start_offset_s
 
-_SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
+SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
 MIN_SURE = {"words": 0.65, "retrieve": 0.3}
 MIN_SURE_IN_GAPS = {"words": 0.85, "retrieve": 0.8}
 """Confidence from which four of five are right (docs/algorithms/describe.md)."""
@@ -100,7 +100,7 @@ def plan_descriptions(
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
-    shots = without_defaults(_SHOTS)
+    shots = without_defaults(SHOTS)
     work = _Work(
         settings, video_input, {**video_input.provenance, "shots": shots, "descriptions": facts}, models
     )
@@ -134,7 +134,7 @@ class _Work:
         write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
         (features, *movement), pictures = self.video_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
-        shots = find(features, _SHOTS, pictures)
+        shots = find(features, SHOTS, pictures)
         segments = _split_evenly(every_s, features.duration_s) if every_s else shots.intervals
         min_sure, n_sent = facts.get("min_sure", 0.0), None
         if write is None:

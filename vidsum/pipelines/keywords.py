@@ -49,6 +49,7 @@ class SummaryOptions(ShotOptions, total=False):
     keep: Sequence[tuple[float, float]]
     drop: Sequence[tuple[float, float]]
     about: str | Sequence[str]
+    actions: bool
     snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float
     max_segment_s: float | None
@@ -90,6 +91,7 @@ class DescribeOptions(ReadingOptions, total=False):
     sentences: str | None
     min_sure: float | None
     space: Space
+    actions: bool
     in_gaps: bool
     texts: str | None
 
