@@ -3,10 +3,9 @@
     python -m docs.benchmarks.about FOLDER JOINED [--extra CLIPS]
 
 Each query of action_moments.json, and of other films, guides a summary as long as the moments that it is true
-of, of 2 s at least: the share of the summary that shows them, and the average precision of the importance, per
-cent. FOLDER, JOINED and CLIPS are those of
-`docs.benchmarks.actions`. Intervals of the difference, 95 per cent, by a bootstrap over the videos that the
-queries are about.
+of, of 2 s at least. Per cent: the share of the summary that shows them, and the average precision of the
+importance. FOLDER, JOINED and CLIPS are those of `docs.benchmarks.actions`. Intervals of the difference, 95
+per cent, by a bootstrap over the videos that the queries are about.
 """
 
 from collections.abc import Sequence
@@ -31,7 +30,7 @@ _HALVES: tuple[Half, ...] = ("a", "b")
 
 
 def measured(summary: Summary, windows: Sequence[Interval]) -> tuple[float, float]:
-    """The share of a summary, per cent, that shows the windows, and the average precision of its importance."""
+    """The share of a summary that shows the windows, and how precise its importance is, per cent."""
     shown = 100 * shared_s(summary.segments, windows) / summary.duration_s
     true = [any(low <= time_s < high for low, high in windows) for time_s in summary.timestamps]
     return shown, 100 * float(average_precision_score(true, summary.importance)) if any(true) else np.nan

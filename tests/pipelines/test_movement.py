@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from tests.kills import SAMPLE
+from vidsum.description.settings import Describing
 from vidsum.features.movinet import NAME
 from vidsum.features.settings import Extraction
+from vidsum.pipelines.describe import plan_descriptions
 from vidsum.pipelines.embedding import open_in_space, plan_embedding, see_movement
 from vidsum.pipelines.ground import ground
-from vidsum.pipelines.plan import Input
+from vidsum.pipelines.plan import Input, open_input
+from vidsum.pipelines.summarize import plan_summary, summarize
 from vidsum.results.features import Features
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
 
 
 def open_sample(*, actions: bool, **settings: bool) -> Input:
@@ -71,3 +76,31 @@ def test_without_actions_nothing_is_made_of_them() -> None:
     assert networks == [["efficientnet_lite0", NAME], ["efficientnet_lite0"]]
     known, unknown = (answer.queries[0].present for answer in answers)
     assert known != unknown  # the match probability reads actions
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_descriptions_record_movement_where_it_is_seen(is_asked: bool) -> None:
+    settings = Describing(space="vse", actions=is_asked)
+    facts = plan_descriptions(SAMPLE, settings, Extraction(device="cpu")).provenance["descriptions"]
+    assert ("movement_weights_sha256" in facts) == is_asked
+
+
+@pytest.mark.parametrize(
+    ("about", "is_asked", "sees"),
+    [(("dancing",), True, True), (("dancing",), False, False), ((), True, False)],
+)
+def test_summary_sees_movement_only_for_texts(
+    monkeypatch: pytest.MonkeyPatch, about: tuple[str, ...], is_asked: bool, sees: bool
+) -> None:
+    monkeypatch.setattr("vidsum.pipelines.summarize.resolve_space", lambda name: "vse")
+    video_input, selection = open_input(SAMPLE, Extraction()), Selection(about=about, actions=is_asked)
+    facts = plan_summary(video_input, selection, ShotSettings()).provenance["summary"]
+    assert ("movement_weights_sha256" in facts) == sees
+
+
+def test_actions_change_a_summary_about_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.summarize.resolve_space", lambda name: "vse")
+    curves = [
+        summarize(SAMPLE, about="someone is jumping", actions=actions).importance for actions in (True, False)
+    ]
+    assert not np.allclose(*curves)
