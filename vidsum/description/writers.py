@@ -53,7 +53,7 @@ class Sentence:
 
 @dataclass(frozen=True, eq=False)
 class SeenSegments:
-    """What was seen in N segments."""
+    """Rows and actions of N segments."""
 
     rows: FloatArray  # [N, D] the mean of their rows in the space, of length 1
     actions: FloatArray | None = None  # [N, 600] probabilities of actions, where they were looked for
