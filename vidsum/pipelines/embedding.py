@@ -66,8 +66,8 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             video = embed_video(space, features)
             moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
             scenes_s = scenes_of(video, edges_s, space if space in SPACES else features.extractor)
-            is_still = moving < _STILL
-            return replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=is_still, actions=actions)
+            video = replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
+            return replace(video, actions=actions) if actions else video
 
         clips = video_input.once({**provenance, "seen": space}, see)
         return EmbeddedVideo(clips, features.video, features.warnings)
