@@ -83,7 +83,7 @@ def video() -> ClipEmbeddings:
     rng = np.random.default_rng(1)
     rows = unit_rows(rng.normal(size=(8, 384)).astype(np.float32))
     movement = movement_of(rng.random((40, DIM)).astype(np.float32))
-    actions = mix_actions(movement, np.arange(8.0), STEP_S, np.array([0.0, 8.0]))
+    actions = mix_actions(movement, np.arange(8.0) + STEP_S / 2, np.array([0.0, 8.0]))
     return ClipEmbeddings(rows, np.arange(8.0), STEP_S, 8.0, actions=actions)
 
 

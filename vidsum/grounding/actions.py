@@ -38,14 +38,10 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     return means
 
 
-def mix_actions(movement: Features, timestamps: TimeArray, step_s: float, shots_s: TimeArray) -> ClassMixture:
-    """Return the actions in clips of `step_s` from `timestamps` [T] on, of shots with edges [S + 1].
-
-    Raises WeightsError.
-    """
-    middles_s = timestamps + step_s / 2
-    probabilities = np.empty((len(timestamps), N_CLASSES), np.float32)
-    for start in range(0, len(timestamps), _CLIPS_AT_ONCE):  # the layers of the head are large
+def mix_actions(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> ClassMixture:
+    """Return the actions in the windows of `average_movement`. Raises WeightsError."""
+    probabilities = np.empty((len(middles_s), N_CLASSES), np.float32)
+    for start in range(0, len(middles_s), _CLIPS_AT_ONCE):  # the layers of the head are large
         block = slice(start, start + _CLIPS_AT_ONCE)
         means = average_movement(movement, middles_s[block], shots_s)
         probabilities[block] = class_probabilities(classify_actions(means))

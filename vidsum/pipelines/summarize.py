@@ -180,7 +180,7 @@ class _Work:
         clips = self.guide.run(progress).clips if self.guide else None
         actions = None
         if movement:
-            actions = mix_actions(movement[0], features.timestamps, features.step_s, shots.edges_s)
+            actions = mix_actions(movement[0], features.timestamps + features.step_s / 2, shots.edges_s)
         scored = self.score(features, shots, budget_s / features.duration_s, clips, actions)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
