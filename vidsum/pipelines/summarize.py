@@ -225,8 +225,8 @@ class _Work:
         if not self.texts:
             return scored
         importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
-        # the importance may be flat, which no longer matters
-        return replace(scored, importance=importance, warnings=())
+        # the importance may be flat, which no longer matters; of what was asked for, the texts know enough
+        return replace(scored, importance=importance, warnings=(), slope=1.0)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
