@@ -98,12 +98,12 @@ def interval_of(times: TimeArray, draws: int = 2000) -> Interval:
     return float(low), float(high)
 
 
-def uncut_films(extra: Path) -> list[Path]:
-    """The longest uncut footage of each half that this machine has."""
+def uncut_films(extra: Path, most: int = 10) -> list[Path]:
+    """The longest uncut footage that this machine has."""
     found = [
         (video["duration_s"], path) for half in ("a", "b") for path, video in present_videos(half, extra)
     ]
-    return [path for seconds, path in sorted(found, reverse=True) if seconds >= _UNCUT_S][:10]
+    return [path for seconds, path in sorted(found, reverse=True) if seconds >= _UNCUT_S][:most]
 
 
 def preference(film: Path, segments: Sequence[Interval], texts: Sequence[str]) -> FloatArray:
