@@ -209,10 +209,10 @@ def fixed_facts(path: Path) -> str:
     assert known is not None
     assert known.changes is not None
     changes = known.changes.array
-    steps = changes[changes[:, 1] > 0, 0]
+    steps = changes[1:, 0]
     has_usual = usual_picture(features) is not None
     verdict = "fixed" if is_fixed(known.changes) and has_usual else "not fixed"
-    median, largest = np.median(changes[:, 2]), steps.max()
+    median, largest = np.median(np.maximum(changes[1:, 2], steps)), steps.max()
     return f"half a second {median:.1f}, largest step {largest:.0f}, usual picture {has_usual}: {verdict}"
 
 

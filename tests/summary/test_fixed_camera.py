@@ -22,9 +22,9 @@ def film(*parts: tuple[np.ndarray, float], extractor: str = "efficientnet_lite0"
     return Features.from_array((rows + noise).astype(np.float32), 2.0, extractor=extractor)
 
 
-def changes_of(*rows: tuple[float, float, float]) -> Features:
+def changes_of(*rows: tuple[float, float, float], fps: float = 25.0) -> Features:
     array = np.pad(np.array(rows, np.float32), ((0, 0), (0, 8)))
-    return Features.from_array(array, 25.0, extractor="picture_changes")
+    return Features.from_array(array, fps, extractor="picture_changes")
 
 
 VISIT = film((ROOM, 20), (PERSON, 6), (ROOM, 12), (DOG, 4), (ROOM, 20))
@@ -68,8 +68,17 @@ def test_other_films_are_left_as_they_are(features: Features, changes: Features 
     assert prefer_events(before, features, changes) is before
 
 
-def test_film_of_a_single_picture_has_no_step() -> None:
-    assert is_fixed(changes_of((0.0, 0.0, 0.0)))
+def test_key_frames_do_not_tell_whether_the_camera_is_fixed() -> None:
+    assert not is_fixed(changes_of(*[(3.0, 0.0, 0.0)] * 20, fps=0.5))
+
+
+def test_single_picture_is_of_no_fixed_camera() -> None:
+    assert not is_fixed(changes_of(STILL))
+
+
+def test_film_of_few_pictures_a_second_is_compared_with_the_picture_before() -> None:
+    assert not is_fixed(changes_of(*[(20.0, 1.0, 0.0)] * 20, fps=1))
+    assert is_fixed(changes_of(*[(3.0, 1.0, 0.0)] * 20, fps=1))
 
 
 @given(st.integers(1, 40))

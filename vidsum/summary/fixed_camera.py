@@ -15,7 +15,8 @@ from vidsum.summary.settings import BASELINES
 from vidsum.types import BoolArray, FloatArray
 
 _READS: Final = "efficientnet_lite0"  # the extractor whose cosines are known
-_STEP, _IS_NEXT, _HALF_SECOND = range(3)  # columns of changes
+_STEP, _HALF_SECOND = 0, 2  # columns of changes
+_NEXT_S: Final = 1.0  # between pictures that are compared, at most: key frames alone tell too little
 _STILL: Final = 5.0  # levels of 255: half of the pictures of a fixed camera change by less in half a second
 _CUT: Final = 40.0  # levels: a larger step from picture to picture is a cut, or a light
 _ALIKE: Final = 0.95  # cosine of two samples of the same picture
@@ -24,7 +25,7 @@ _USUAL: Final = 0.15  # least fraction of the samples that show the usual pictur
 _RETURNS: Final = 2  # least number of times that the film shows it, for a second or more
 _CANDIDATES: Final = 512  # samples that may be the usual picture, evenly spread: a long film has thousands
 _OTHER: Final = 0.85  # cosine with the usual picture of what surely differs
-_STRENGTH: Final = 6.0  # logit between what differs and the usual picture
+_STRENGTH: Final = 10.0  # logit between the two: the usual picture is then worth next to nothing
 
 
 def prefer_events(scored: ScoredVideo, features: Features, changes: Features | None) -> ScoredVideo:
@@ -45,8 +46,12 @@ def prefer_events(scored: ScoredVideo, features: Features, changes: Features | N
 
 def is_fixed(changes: Features) -> bool:
     """Return whether the background stays: no cut, and most pictures as they were half a second before."""
-    steps = changes.array[changes.array[:, _IS_NEXT] > 0, _STEP]
-    return bool(np.median(changes.array[:, _HALF_SECOND]) <= _STILL and steps.max(initial=0) <= _CUT)
+    times, steps = changes.timestamps, changes.array[1:, _STEP]
+    if len(times) < 2 or np.median(np.diff(times)) > _NEXT_S:
+        return False
+    # of less than two pictures a second, the picture before is the nearest to half a second before
+    recent = np.maximum(changes.array[1:, _HALF_SECOND], steps)
+    return bool(np.median(recent) <= _STILL and steps.max() <= _CUT)
 
 
 def usual_picture(features: Features) -> FloatArray | None:

@@ -90,7 +90,7 @@ class ImportanceModel:
     name: str  # for messages: the path or the registry's name
     inputs: FeatureTransform = field(default_factory=FeatureTransform)
     slope: float = 1.0
-    """Of people's scores, in their deviations over a video, on the logit of `importance`."""
+    """Slope of people's scores, in their deviations over a video, on the logit of `importance`."""
 
 
 def load_importance_model(name: str = SHIPPED_MODEL, device: str = "auto") -> ImportanceModel:

@@ -61,7 +61,7 @@ class ScoredVideo:
     reason: str  # why that model, in one line
     warnings: tuple[str, ...] = ()
     slope: float = 1.0
-    """Of people's scores on the logit of the importance: how much the model knows. 1 where it was not
+    """Slope of people's scores on the logit of the importance: how much the model knows. 1 where it was not
     measured: the user's own scores are taken at their word."""
 
     @property
