@@ -13,8 +13,10 @@ the rule. The test of a fixed camera is printed for each film.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -31,7 +33,7 @@ from vidsum.features.settings import Extraction
 from vidsum.pipelines import highlights as highlights_module
 from vidsum.pipelines import summarize as summarize_module
 from vidsum.pipelines.plan import open_input
-from vidsum.summary.fixed_camera import is_fixed, usual_picture
+from vidsum.summary.fixed_camera import has_cut, is_fixed, usual_picture
 from vidsum.types import Interval
 
 Picture = npt.NDArray[np.uint8]
@@ -61,6 +63,14 @@ PASTED: Sequence[tuple[str, str, Sequence[Interval]]] = (
     ("wide/backpack.mp4", "wide/cat_sofa.mp4", ((25, 29), (52, 56))),
 )
 PASTED_S = 80.0
+PHOTOGRAPHS = (
+    "yoga.mp4",
+    "wide/bear.mp4",
+    "slicing_peppers.mp4",
+    "wide/red_hair.mp4",
+    "pool_cleaning.mp4",
+    "wide/blocks.mp4",
+)
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,7 @@ def fixed_films(folder: Path, extra: Path) -> list[Film]:
 
 
 def talk(target: Path, order: Sequence[int]) -> Path:
-    """A film of drawn slides, 14 s each, in an order of their numbers."""
+    """A film of drawn slides with a photograph, 14 s each, in an order of their numbers."""
 
     def slide(number: int) -> Picture:
         rng = np.random.default_rng(number)
@@ -168,6 +178,8 @@ def talk(target: Path, order: Sequence[int]) -> Path:
             top = 90 + 40 * line
             for start in np.cumsum(rng.integers(25, 80, 7)):
                 page[top : top + 14, start + 10 : start + 10 + rng.integers(12, 24)] = 40
+        photograph = next(pictures(FIRST / PHOTOGRAPHS[number], 0, 2))
+        page[80:340, 330:630] = photograph[50:310, 170:470]
         return page
 
     if not target.exists():
@@ -175,32 +187,30 @@ def talk(target: Path, order: Sequence[int]) -> Path:
     return target
 
 
-def without_rule() -> tuple[object, object]:
-    """Patches that leave scores as they are."""
-    return tuple(
-        patch.object(module, "prefer_events", lambda scored, *_: scored)
-        for module in (summarize_module, highlights_module)
-    )  # type: ignore[return-value]
+@contextmanager
+def without_rule() -> Iterator[None]:
+    """Leave scores as they are."""
+    with (
+        patch.object(summarize_module, "prefer_events", lambda scored, *_: scored),
+        patch.object(highlights_module, "prefer_events", lambda scored, *_: scored),
+    ):
+        yield
 
 
-def answers(path: Path) -> tuple[list[Interval], list[Interval]]:
-    """The segments of the default summary, and the highlights."""
-    return (
-        [tuple(map(float, segment)) for segment in summarize(path).segments],  # type: ignore[misc]
-        [moment.interval for moment in find_highlights(path).moments],
-    )
+Answers = tuple[list[Interval], list[Interval]]
+"""The segments of a summary, and the highlights."""
 
 
-def answers_without_rule(path: Path) -> tuple[list[Interval], list[Interval]]:
-    """The same without the rule."""
-    first, second = without_rule()
-    with first, second:  # type: ignore[attr-defined]
+def answers(path: Path, model: str = "auto") -> Answers:
+    """The answers about a film; highlights have a model of their own."""
+    segments = summarize(path, model=model).segments
+    return list(segments), [moment.interval for moment in find_highlights(path).moments]
+
+
+def answers_without_rule(path: Path) -> Answers:
+    """The default answers without the rule."""
+    with without_rule():
         return answers(path)
-
-
-def by_model(model: str) -> Callable[[Path], tuple[list[Interval], list[Interval]]]:
-    """The segments of another model, without highlights."""
-    return lambda path: ([(float(a), float(b)) for a, b in summarize(path, model=model).segments], [])
 
 
 def fixed_facts(path: Path) -> str:
@@ -210,10 +220,9 @@ def fixed_facts(path: Path) -> str:
     assert known.changes is not None
     changes = known.changes.array
     steps = changes[1:, 0]
-    has_usual = usual_picture(features) is not None
+    still, has_usual = np.median(np.maximum(changes[1:, 2], steps)), usual_picture(features) is not None
     verdict = "fixed" if is_fixed(known.changes) and has_usual else "not fixed"
-    median, largest = np.median(np.maximum(changes[1:, 2], steps)), steps.max()
-    return f"half a second {median:.1f}, largest step {largest:.0f}, usual picture {has_usual}: {verdict}"
+    return f"half a second {still:.1f}, cut {has_cut(steps)}, usual picture {has_usual}: {verdict}"
 
 
 def n_events(segments: Sequence[Interval], events: Sequence[Interval]) -> int:
@@ -227,11 +236,11 @@ def main() -> None:
     parser.add_argument("--extra", type=Path, default=EXTRA)
     options = parser.parse_args()
     films = fixed_films(options.folder, options.extra)
-    rows = {
+    rows: dict[str, Callable[[Path], Answers]] = {
         "default": answers,
         "without the rule": answers_without_rule,
-        "uniform": by_model("uniform"),
-        "random": by_model("random"),
+        "uniform": partial(answers, model="uniform"),
+        "random": partial(answers, model="random"),
     }
     print(f"| film | events, of the time | {' | '.join(rows)} | highlights | without the rule | test |")
     print(f"|{'---|' * (len(rows) + 5)}")

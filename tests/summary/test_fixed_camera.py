@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.features import Features
-from vidsum.summary.fixed_camera import is_fixed, prefer_events, usual_picture
+from vidsum.summary.fixed_camera import has_cut, is_fixed, prefer_events, usual_picture
 from vidsum.summary.score import ScoredVideo
 
 ROOM, PERSON, DOG = np.eye(3)
@@ -66,6 +66,20 @@ def test_reason_says_that_the_camera_is_fixed() -> None:
 def test_other_films_are_left_as_they_are(features: Features, changes: Features | None, model: str) -> None:
     before = scored(features, model)
     assert prefer_events(before, features, changes) is before
+
+
+@given(st.integers(2, 30), st.floats(6, 100))
+def test_next_slide_of_a_talk_is_a_cut(number: int, levels: float) -> None:
+    steps = np.full(40, 0.2)
+    steps[number] = levels
+    assert has_cut(steps)
+
+
+@given(st.integers(3, 30), st.floats(0, 60))
+def test_what_enters_in_several_steps_is_no_cut(number: int, levels: float) -> None:
+    steps = np.full(40, 0.2)
+    steps[number - 2 : number + 3] = np.array([0.3, 0.8, 1, 0.9, 0.4]) * levels
+    assert not has_cut(steps)
 
 
 def test_key_frames_do_not_tell_whether_the_camera_is_fixed() -> None:

@@ -18,7 +18,7 @@ _READS: Final = "efficientnet_lite0"  # the extractor whose cosines are known
 _STEP, _HALF_SECOND = 0, 2  # columns of changes
 _NEXT_S: Final = 1.0  # between pictures that are compared, at most: key frames alone tell too little
 _STILL: Final = 5.0  # levels of 255: half of the pictures of a fixed camera change by less in half a second
-_CUT: Final = 40.0  # levels: a larger step from picture to picture is a cut, or a light
+_CUT: Final = 5.0  # times the change around it: a step from picture to picture that is a cut, or a light
 _ALIKE: Final = 0.95  # cosine of two samples of the same picture
 _APART_S: Final = 3.0  # time from a sample to others that count: its neighbours are always alike
 _USUAL: Final = 0.15  # least fraction of the samples that show the usual picture
@@ -45,13 +45,23 @@ def prefer_events(scored: ScoredVideo, features: Features, changes: Features | N
 
 
 def is_fixed(changes: Features) -> bool:
-    """Return whether the background stays: no cut, and most pictures as they were half a second before."""
+    """Return whether the background stays: most pictures are as half a second before, and none is cut to."""
     times, steps = changes.timestamps, changes.array[1:, _STEP]
     if len(times) < 2 or np.median(np.diff(times)) > _NEXT_S:
         return False
     # of less than two pictures a second, the picture before is the nearest to half a second before
     recent = np.maximum(changes.array[1:, _HALF_SECOND], steps)
-    return bool(np.median(recent) <= _STILL and steps.max() <= _CUT)
+    return bool(np.median(recent) <= _STILL) and not has_cut(steps)
+
+
+def has_cut(steps: FloatArray) -> bool:
+    """Return whether one of the steps [N] is large, and far larger than the two before and the two after.
+
+    What enters a picture takes several steps; the next slide of a talk takes a single one.
+    """
+    padded = np.pad(steps, 2)
+    around = np.max([padded[:-4], padded[1:-3], padded[3:-1], padded[4:]], axis=0)
+    return bool(((steps > _STILL) & (steps > _CUT * around)).any())
 
 
 def usual_picture(features: Features) -> FloatArray | None:
