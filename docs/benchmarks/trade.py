@@ -45,6 +45,7 @@ from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 ROW = "ridge, ends, novelty"
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0, 2.0)
 WINDOW_S = 2.5
+BINS = (-1, -0.7, -0.45, -0.25, -0.1, 0.1, 0.25, 0.45, 0.7, 1)  # of expected scores
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,14 @@ def print_slope(row: str, data: Data, curves: dict[str, FloatArray]) -> None:
     together, squares = sums.sum(axis=0)
     deviation = np.sqrt(squares / len(sums))
     print(f"{row}: slope {together / squares:.2f} [{low:.2f}, {high:.2f}], deviation {deviation:.2f}")
+    expected = np.concatenate([curve - curve.mean() for curve in curves.values()])
+    people = np.concatenate([target_of(data.tested[name]) for name in curves])
+    numbers = np.digitize(expected, BINS)
+    means = [
+        f"{expected[numbers == number].mean():.2f}: {people[numbers == number].mean():.2f}"
+        for number in np.unique(numbers)
+    ]
+    print("  means of expected and people's scores in bins: " + ", ".join(means))
 
 
 def print_tvsum(options: argparse.Namespace, splits: str) -> None:
