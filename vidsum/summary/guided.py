@@ -13,7 +13,7 @@ from vidsum.grounding.spaces import (
     log_likelihood,
     mixture_weights,
 )
-from vidsum.models.scaling import logistic, standardise, unit_rows
+from vidsum.models.scaling import logistic, logit, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
 from vidsum.summary.importance_model import SENTENCES
@@ -65,6 +65,4 @@ def guide_importance(
         weights = curves.std(axis=1) * mixture_weights(actions, queries)
         curves += weights[:, None] * standardise(log_likelihood(actions, queries))
     likeness = smooth(curves.max(axis=0), _SMOOTHED_S / features.step_s)
-    chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
-    logits = np.log(chance / (1 - chance))
-    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logits) - 1))
+    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logit(importance)) - 1))
