@@ -54,7 +54,7 @@ def chapters(
     settings: ChapterSettings,
     common: Exporting,
     extra: ChapterOutputs,
-    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "reader"))],
+    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "subtitles", "reader"))],
 ) -> None:
     """Cut videos into titled chapters.
 
@@ -64,6 +64,7 @@ def chapters(
     from vidsum.outputs.timelines import copy_suffix
 
     inputs = read_inputs(sources, common)
+    extraction.require_subtitles_of(len(inputs))
     if extra.save_video and common.to_stdout:
         raise only_json_error(["save_video"])
     files = {}

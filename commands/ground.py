@@ -108,6 +108,7 @@ def ground(
 
     _require_one_stdin(common, query_options)
     inputs = read_inputs(sources, common)
+    extraction.require_subtitles_of(len(inputs))
     _require_query([item.path for item in inputs], query_options)
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))

@@ -56,6 +56,7 @@ def highlights(
     the segments that stand out, best first. Saliency is relative to the video.
     """
     inputs = read_inputs(sources, common)
+    extraction.require_subtitles_of(len(inputs))
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(

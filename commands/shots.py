@@ -62,7 +62,7 @@ def shots(
     settings: ShotSettings,
     common: Clipping,
     extra: ShotOutputs,
-    extraction: Annotated[Extraction, Without(("logits",))],
+    extraction: Annotated[Extraction, Without(("logits", "subtitles"))],
 ) -> None:
     """Cut videos into shots.
 

@@ -53,7 +53,7 @@ def trim(
     speech: Annotated[Transcription, Only(("language",))],
     common: Exporting,
     extra: TrimOutputs,
-    extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track"))],
+    extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track", "subtitles"))],
 ) -> None:
     """Remove silence from videos, and filler words.
 

@@ -178,9 +178,14 @@ def parse_subtitles(text: str) -> list[Cue]:
         if is_numbered and after < len(lines) and said and said[-1].isdigit():
             said.pop()
         line = " ".join(takewhile(bool, said))  # what follows an empty line is a note, or the name of a cue
-        plain = " ".join(unescape(_BREAKS.sub(" ", _TAGS.sub("", line))).split())
+        plain = plain_cue(line)
         cues += [(start_s, end_s, plain)] if plain else []
     return sorted(cues)
+
+
+def plain_cue(text: str) -> str:
+    """Return the text of a cue without the tags of SubRip, WebVTT and ASS, in one line."""
+    return " ".join(unescape(_BREAKS.sub(" ", _TAGS.sub("", text))).split())
 
 
 def format_timestamp(time_s: float, point: str = ".") -> str:

@@ -119,6 +119,7 @@ class Archive:
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction, indexing = all_from_keywords(Archive.add, (Extraction, Indexing), options)
         paths = expand([os.fspath(path) for path in videos], recursive=recursive)
+        extraction.require_subtitles_of(len(paths))
         if self.is_there:
             self.require_whole()
         add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)

@@ -22,6 +22,7 @@ class ReadingOptions(TypedDict, total=False):
     reader: Literal["pyav", "decord", "opencv"]
     video_track: int | str | None
     audio_track: int | str | None
+    subtitles: str | None
     fast: bool
     strict: bool
     cache: bool

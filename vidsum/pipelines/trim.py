@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from vidsum.errors import InputError, Mention
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.options import all_from_keywords, without_defaults
@@ -71,6 +71,9 @@ def plan_trim(
     path: str | os.PathLike[str], settings: Trimming, extraction: Extraction, language: str | None = None
 ) -> Plan[Trim]:
     """Plan what to keep of a video. Raises InputError: it has no sound; or see `trim`."""
+    if extraction.names_subtitles:
+        fault = (Mention("subtitles"), " have no times of words, at which a video is trimmed")
+        raise UsageError(fault, hint=("leave out ", Mention("subtitles"), ": the speech is transcribed"))
     video = probe_video(source_path(path), extraction)
     if not video.has_audio:
         hint = f"vidsum summarize {shlex.quote(video.path)} shortens it by its pictures"
