@@ -45,6 +45,7 @@ class TrimOutputs(Checked):
     app,
     "vidsum trim talk.mp4",
     "vidsum trim talk.mp4 --fillers --min-pause 1s",
+    "vidsum trim talk.mp4 --script edited.txt",
     "vidsum trim talk.mp4 -o cuts.json --export premiere",
 )
 def trim(
@@ -55,7 +56,7 @@ def trim(
     extra: TrimOutputs,
     extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track", "subtitles"))],
 ) -> None:
-    """Remove silence from videos, and filler words.
+    """Remove silence from videos, filler words, or what was deleted from a transcript.
 
     Writes {video}_trim.mp4 and {video}_trim.json into the current folder. With -o FILE.mp4 they are FILE.mp4
     and FILE.json; with -o FILE.json there is no MP4.
@@ -108,9 +109,11 @@ def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Reply:
 
 
 def _describe(settings: Trimming, trimmed: "Trim", names: str) -> str:
-    if trimmed.removed:
+    if trimmed.removed or len(trimmed.segments) > 1:
         length, whole = format_time(trimmed.duration_s), format_time(trimmed.video_duration_s)
         count = len(trimmed.segments)
         return f"{names}: {length} of {whole} in {count} segment{'s' * (count > 1)}"
+    if trimmed.by == "script":
+        return f"{names}: nothing to remove: the script says all that is said"
     kind = "without a voice" if trimmed.threshold_db is None else f"below {trimmed.threshold_db:g} dB"
     return f"{names}: nothing to remove: no pause {kind} lasts {format_time(settings.min_pause_s)}"

@@ -91,9 +91,8 @@ def encode_segments(
             return copy_segments(video, segments, path, **write_options).warnings
     if not copy:
         look, warnings = style_for(video, shorts, extraction, progress)
-        written = write_segments(
-            video, segments, path, crf=encoding.crf, **write_options, style=look(segments)
-        )
+        write_options |= {"style": look(segments), "may_move": isinstance(summary, Trim)}
+        written = write_segments(video, segments, path, crf=encoding.crf, **write_options)
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **write_options)
     if abs(written.duration_s - summary.duration_s) < 1 / video.fps:

@@ -119,6 +119,7 @@ class TrimOptions(ReadingOptions, total=False):
     margin_after_s: float
     fillers: bool
     filler: str | Sequence[str]
+    script: str | None
 
 
 class SpeechOptions(TypedDict, total=False):

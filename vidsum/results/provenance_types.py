@@ -41,7 +41,7 @@ class TrimProvenance(TypedDict):
 
     vidsum: str
     video: NotRequired[HashedFile]
-    trim: NotRequired[Parameters]
+    trim: NotRequired[Parameters]  # `script` is the SHA-256 of the edited transcript
     speech: NotRequired[Parameters]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 
 import av
 
@@ -15,6 +16,7 @@ from vidsum.io.atomic import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
+from vidsum.video.decode import can_seek
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
@@ -41,20 +43,37 @@ class WrittenVideo:
     warnings: tuple[str, ...] = ()
 
 
-def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Clip segments to the video, and join those that touch. Raises UsageError: none, or out of order."""
+def normalise_segments(
+    segments: Sequence[Interval], duration_s: float, *, may_move: bool = False
+) -> list[Interval]:
+    """Clip segments to the video, and join those that touch.
+
+    Raises UsageError: none; or out of order, unless they `may_move`.
+    """
     previous_end = 0.0
     for start, end in segments:
         if not start < end:
             raise UsageError(f"the segment {start:g}-{end:g} s is empty")
-        if start < previous_end:
+        if start < (0.0 if may_move else previous_end):
             limit = f"the one ahead of it ends, at {previous_end:g} s" if previous_end else "0 s"
             raise UsageError(f"the segment {start:g}-{end:g} s begins before {limit}")
         previous_end = end
-    clipped = [(start, min(end, duration_s)) for start, end in join_near(segments) if start < duration_s]
+    runs = [join_near(run) for run in _rising_runs(segments)]
+    clipped = [(start, min(end, duration_s)) for run in runs for start, end in run if start < duration_s]
     if not clipped:
         raise UsageError(f"no segment lies within the {duration_s:g} s of the video")
     return clipped
+
+
+def _rising_runs(segments: Sequence[Interval]) -> list[list[Interval]]:
+    """Return segments as lists in which each begins where the one ahead of it ends, or later."""
+    runs: list[list[Interval]] = []
+    for segment in segments:
+        if runs and segment[0] >= runs[-1][-1][1]:
+            runs[-1].append(segment)
+        else:
+            runs.append([segment])
+    return runs
 
 
 def describe_gaps(chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
@@ -101,6 +120,7 @@ def write_segments(
     crf: int = DEFAULT_CRF,
     comment: str | None = None,
     style: ClipStyle = ClipStyle(),
+    may_move: bool = False,
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write consecutive segments of a video as MP4 with H.264 and AAC, which plays in any browser.
@@ -112,10 +132,11 @@ def write_segments(
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
+        may_move: whether segments may be in another order, and overlap.
         progress: called with the seconds of clip written.
 
-    Raises UsageError: see `normalise_segments`. InputError: the source cannot be read,
-    has no frame in the segments, or is too large. OutputError: the target cannot be written.
+    Raises UsageError: see `normalise_segments`. InputError: the source cannot be read, has no frame in the
+    segments, is too large, or cannot be read in another order. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     options = {**_X264, "crf": str(crf)}
@@ -124,7 +145,7 @@ def write_segments(
         raise InputError(
             f"has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}", subject=source
         )
-    chosen = normalise_segments(segments, info.duration_s)
+    chosen = normalise_segments(segments, info.duration_s, may_move=may_move)
     total_s = sum(end - start for start, end in chosen)
     with (
         translate_ffmpeg_errors("cannot be encoded by H.264 and AAC", source),
@@ -132,6 +153,9 @@ def write_segments(
         atomic_write(target) as part,
     ):
         stream = video_stream(container, info)
+        if len(_rising_runs(chosen)) > 1 and not can_seek(container, stream, jumps):
+            remedy = f"ffmpeg -i {quote(info.path)} whole.mp4"
+            raise InputError("its parts cannot be moved: a seek in it fails", remedy, subject=source)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
