@@ -19,9 +19,7 @@ from vidsum.commands.batch import Exporting, Sources, run_verb
 from vidsum.commands.options import Under, Without, command
 from vidsum.commands.result import PlotFormat, interval_table
 from vidsum.errors import (
-    Mention,
     UsageError,
-    fill,
 )
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
@@ -61,8 +59,7 @@ class SummaryOutputs:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.copy and self.encoding != Encoding():
-            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention("crf")))
+        self.encoding.require_encoded(copy=self.copy)
         self.shorts.require_encoded(copy=self.copy)
 
 

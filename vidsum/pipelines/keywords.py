@@ -100,7 +100,11 @@ class ChapterOptions(ReadingOptions, total=False):
     count: int | None
 
 
-class ClipOptions(TypedDict, total=False):
+class SoundOptions(TypedDict, total=False):
+    loudness: float | None
+
+
+class ClipOptions(SoundOptions, total=False):
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
     burn: bool
@@ -160,8 +164,9 @@ SETTINGS = {
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
-    "ClipOptions": "video.Shorts",
-    "MomentClipOptions": "video.Clips video.Shorts",
+    "SoundOptions": "video.SoundLevel",
+    "ClipOptions": "video.Shorts video.SoundLevel",
+    "MomentClipOptions": "video.Clips video.Shorts video.SoundLevel",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "IndexOptions": "archive.Indexing features.Extraction",

@@ -13,12 +13,14 @@ import av
 
 from vidsum.errors import InputError, Text, UsageError
 from vidsum.io.atomic import atomic_write
-from vidsum.types import Interval, Progress, VideoInfo, join_near
-from vidsum.video.audio import SoundSource, SoundTrack, open_sound
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
+from vidsum.video.audio import SoundSource, SoundTrack, join_sound, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.decode import can_seek
 from vidsum.video.hdr import describe_hdr
+from vidsum.video.jumps import Jumps
 from vidsum.video.listen import describe_used
+from vidsum.video.loudness import TOLERANCE_LU, Normalisation, plan_normalisation
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
@@ -120,6 +122,7 @@ def write_segments(
     crf: int = DEFAULT_CRF,
     comment: str | None = None,
     style: ClipStyle = ClipStyle(),
+    loudness_lufs: float | None = None,
     may_move: bool = False,
     progress: Progress | None = None,
 ) -> WrittenVideo:
@@ -132,6 +135,7 @@ def write_segments(
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
+        loudness_lufs: of the sound, by EBU R 128; as it is if not given, and of silence.
         may_move: whether segments may be in another order, and overlap.
         progress: called with the seconds of clip written.
 
@@ -162,16 +166,21 @@ def write_segments(
         first = next(frames, None)
         if first is None:
             raise InputError("no frame of the segments to write can be decoded", subject=source)
+        level = None
+        if loudness_lufs is not None:
+            level = _plan_loudness(info, jumps, chosen, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)
-            sounds = SoundTrack(sound, output) if sound is not None else None
+            sounds = SoundTrack(sound, output, level) if sound is not None else None
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
     written = tuple(timeline.segments)
     warnings = [*describe_gaps(chosen, written), *jumps.describe()]
     warnings += _describe_sound(info, sound)
+    if level and level.made and abs(level.made.lufs - level.target_lufs) > TOLERANCE_LU:
+        warnings.append(f"its loudness is {level.made.lufs:.1f} LUFS: louder, its peaks would be too high")
     if hdr := describe_hdr(source, stream):
         warnings.append(hdr)
     if log.errors:
@@ -180,6 +189,28 @@ def write_segments(
         warnings.append(f"damaged frames: {log.damaged} of the {log.frames} read")
     duration_s, has_audio = float(timeline.end_s), sound is not None
     return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
+
+
+def _plan_loudness(
+    info: VideoInfo,
+    jumps: Jumps,
+    segments: Sequence[Interval],
+    target_lufs: float,
+    progress: Progress | None,
+) -> Normalisation | None:
+    """Return how the sound of segments gets its loudness; None without sound, and of silence."""
+    if progress:
+        progress("measuring loudness", 0, 0)
+    with open_sound(info, jumps) as sound:
+        if sound is None:
+            return None
+        rate, layout = sound.rate, sound.layout
+
+    def blocks() -> Iterator[FloatArray]:
+        with open_sound(info, jumps) as again:  # some files can be read from the start alone
+            yield from join_sound(again, segments) if again else ()
+
+    return plan_normalisation(blocks, rate, layout, target_lufs)
 
 
 def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:
