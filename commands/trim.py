@@ -17,6 +17,7 @@ from vidsum.batch.targets import main_outputs, with_files
 from vidsum.commands.batch import Exporting, Videos, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import text_table
+from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.speech.settings import Transcription, Trimming
@@ -62,6 +63,9 @@ def trim(
     and FILE.json; with -o FILE.json there is no MP4.
     """
     inputs = read_inputs(sources, common)
+    if settings.script is not None and len(inputs) > 1:
+        fault = (Mention("script", settings.script), f" is of one video, not of {len(inputs)}")
+        raise UsageError(fault, hint="run the command for each video")
     files = {}
     for path, base in main_outputs(inputs, "_trim.mp4", (".mp4", ".json"), common).items():
         video = {"video": base} if base.suffix == ".mp4" else {}

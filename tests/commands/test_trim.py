@@ -1,6 +1,7 @@
 """`vidsum trim`: what is kept, and that pictures and sound stay together."""
 
 import json
+import shutil
 from pathlib import Path
 
 import av
@@ -249,6 +250,12 @@ def test_a_transcript_without_times_of_words(said: Path, run: Run, monkeypatch: 
     ran = run("trim", said, "--script", "edited.txt", code=3)
     assert "the words of its transcript have no times" in ran.err
     assert f"vidsum transcribe {said} --words" in ran.err
+
+
+def test_a_script_is_of_one_video(said: Path, run: Run) -> None:
+    Path("edited.txt").write_text("word1")
+    ran = run("trim", said, shutil.copy(said, "other.mp4"), "--script", "edited.txt", code=2)
+    assert "--script edited.txt is of one video, not of 2" in ran.err
 
 
 def test_a_script_excludes_what_else_decides(said: Path, run: Run) -> None:

@@ -1,6 +1,6 @@
 """Sound: the samples of a source by time, and an AAC track in step with the pictures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import av
 import numpy as np
 
-from vidsum.types import FloatArray, Interval, TrackChoice, VideoInfo
+from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.aac import AAC_RATES, BITS_PER_CHANNEL
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import can_seek, decode_packet, first_pts_s, read_packets, seek
@@ -307,15 +307,6 @@ class SoundTrack:
         frame.pts = self._n_encoded
         self._n_encoded += samples.shape[1]
         self._container.mux(self.stream.encode(frame))
-
-
-def join_sound(source: SoundSource, segments: Sequence[Interval]) -> Iterator[FloatArray]:
-    """Yield the sound of segments in their order, in short blocks [channels, samples], without fades."""
-    size = source.rate // _PIECES_A_SECOND
-    for start_s, end_s in segments:
-        first, end = round(start_s * source.rate), round(end_s * source.rate)
-        for at in range(first, end, size):
-            yield source.read(at, min(size, end - at))
 
 
 _CROSS_FADE_S = 0.01

@@ -14,7 +14,7 @@ import av
 from vidsum.errors import InputError, Text, UsageError
 from vidsum.io.atomic import atomic_write
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
-from vidsum.video.audio import SoundSource, SoundTrack, join_sound, open_sound
+from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.decode import can_seek
 from vidsum.video.hdr import describe_hdr
@@ -207,8 +207,12 @@ def _plan_loudness(
         rate, layout = sound.rate, sound.layout
 
     def blocks() -> Iterator[FloatArray]:
-        with open_sound(info, jumps) as again:  # some files can be read from the start alone
-            yield from join_sound(again, segments) if again else ()
+        with open_sound(info, jumps) as source:  # again: some files can be read from the start alone
+            assert source is not None
+            for start_s, end_s in segments:
+                first, end = round(start_s * rate), round(end_s * rate)
+                for at in range(first, end, rate):
+                    yield source.read(at, min(rate, end - at))
 
     return plan_normalisation(blocks, rate, layout, target_lufs)
 
