@@ -15,7 +15,7 @@ from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import main_outputs, refuse, require_no_exports, with_files
-from vidsum.commands.batch import Exporting, Sources, run_verb
+from vidsum.commands.batch import Exporting, Sources, keep_subtitles, run_verb
 from vidsum.commands.options import Under, Without, command
 from vidsum.commands.result import PlotFormat, interval_table
 from vidsum.errors import (
@@ -83,7 +83,7 @@ def summarize(
     FILE.mp4 and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
     """
     inputs = read_inputs(sources, common)
-    extraction.require_subtitles_of(len(inputs))
+    common = keep_subtitles(inputs, extraction, common, saves=extra.save_subtitles)
     bases = main_outputs(inputs, "_summary.mp4", (".mp4", ".json"), common)
     if not (extra.dry_run or common.to_stdout):
         planned = with_files(

@@ -104,6 +104,25 @@ def test_pictures_are_no_transcript(command: str, film: Path, model: stub.StubMo
     assert "disc.mkv: its subtitles are pictures, not text (hdmv_pgs_subtitle)" in ran.err
 
 
+def test_subtitles_of_vidsum_are_no_source(film: Path, model: stub.StubModel, run: Run) -> None:
+    (talk,) = copies(film, "talk.mp4")
+    run("transcribe", talk, "-o", "talk.srt")
+    run("summarize", talk, "--budget", "4s", "-o", "made.json")
+    assert read_valid("made.json", "summary")["provenance"]["summary"]["speech"]["model"] == "whisper_base"
+    write("talk.srt")  # as if somebody had corrected it
+    run("summarize", talk, "--budget", "4s", "-o", "made.json")
+    assert read_valid("made.json", "summary")["provenance"]["summary"]["speech"]["subtitles"] == "talk.srt"
+
+
+def test_subtitles_are_not_written_over(film: Path, model: stub.StubModel, run: Run) -> None:
+    (talk,) = copies(film, "talk.mp4")
+    before = write("talk.srt").read_bytes()
+    for options in (("--save-subtitles",), ("--export", "srt")):
+        ran = run("summarize", talk, "-o", "talk.json", "--overwrite", *options, code=2)
+        assert "talk.srt: would be written over the file of --subtitles" in ran.err
+    assert Path("talk.srt").read_bytes() == before
+
+
 def test_trim_refuses_subtitles(film: Path, run: Run) -> None:
     ran = run("trim", film, "--fillers", "--subtitles", write("said.srt"), code=2)
     assert "--subtitles have no times of words, at which a video is trimmed" in ran.err

@@ -21,6 +21,7 @@ from vidsum.io.text import read_text
 from vidsum.pipelines.plan import Plan
 from vidsum.results.cached import find_cached, store_cached
 from vidsum.results.clock import shift_times
+from vidsum.results.load import kind_of, read_record
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.times import Cue, format_time, parse_subtitles
 from vidsum.types import Progress, VideoInfo
@@ -152,7 +153,8 @@ def _to_transcript(
 def _files_of_name(video: Path) -> list[tuple[Path, str | None]]:
     """Return the files of subtitles with the name of a video and their languages, plain names first.
 
-    Names are `film.srt` and `film.en.vtt`, with words such as `sdh`; forced subtitles are left out.
+    Names are `film.srt` and `film.en.vtt`, with words such as `sdh`. Forced subtitles are left out, and what
+    vidsum wrote.
     """
     named = list[tuple[int, Path, str | None]]()
     try:
@@ -165,9 +167,20 @@ def _files_of_name(video: Path) -> list[tuple[Path, str | None]]:
             continue
         words = stem[len(video.stem) + 1 :].lower().split(".") if stem != video.stem else []
         codes = [code for word in words if word not in _FLAGS and (code := language_code(word))]
-        if len(codes) <= 1 and all(word in _FLAGS or language_code(word) for word in words):
+        is_plain = len(codes) <= 1 and all(word in _FLAGS or language_code(word) for word in words)
+        if is_plain and not _is_of_vidsum(video.with_name(name)):
             named.append((len(words), video.with_name(name), codes[0] if codes else None))
     return [(path, code) for _, path, code in sorted(named, key=lambda file: file[0])]
+
+
+def _is_of_vidsum(path: Path) -> bool:
+    """Return whether `vidsum transcribe` wrote a file, whose transcript in the cache has times of words."""
+    try:
+        document = read_record(path.with_suffix(".json"))
+        written = kind_of(document) == Transcript.kind and document.get("outputs", {}).get(path.name)
+        return bool(written) and written == identify_file(path)["sha256"]
+    except InputError:
+        return False
 
 
 def _choose(named: Sequence[tuple[Path, str | None]], spoken: str | None) -> tuple[Path, str | None] | None:
