@@ -57,7 +57,7 @@ def trim(
     extra: TrimOutputs,
     extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track", "subtitles"))],
 ) -> None:
-    """Remove silence from videos, filler words, or what was deleted from a transcript.
+    """Remove silence, filler words or deleted text from videos.
 
     Writes {video}_trim.mp4 and {video}_trim.json into the current folder. With -o FILE.mp4 they are FILE.mp4
     and FILE.json; with -o FILE.json there is no MP4.

@@ -70,6 +70,7 @@ class Extraction:
         metavar="N",
         parse=parse_track,
         default_text="FFmpeg's choice",
+        flag_on=("summarize", "highlights", "shots", "trim", "describe", "extract", "watch", "index", "info"),
     )
     audio_track: int | str | None = option(
         "Audio track, by number from 1 on or language (eng, de).",

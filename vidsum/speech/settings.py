@@ -79,11 +79,11 @@ class Trimming(Checked):
     )
 
     script: str | None = option(
-        "Keep what this edited transcript says, in its order (.txt, .srt, .vtt).",
+        "Keep what this edited transcript says.",
         None,
         metavar="FILE",
-        more="Delete words and lines of what vidsum transcribe --format txt writes, and move lines; requires "
-        "vidsum[speech].",
+        more="Delete words and lines of what vidsum transcribe --format txt writes (or srt, vtt), and move "
+        "lines; requires vidsum[speech].",
     )
 
     def __post_init__(self) -> None:
