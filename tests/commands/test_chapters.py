@@ -23,6 +23,7 @@ from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.shots.settings import ChapterSettings
+from vidsum.times import to_srt
 from vidsum.types import FloatArray, Picture
 
 TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
@@ -115,6 +116,15 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, *topical())
     run("chapters", "talk.mp4", "--chapters", "3")
     assert len(titles()) == 3
+
+
+def test_chapters_of_subtitles_need_no_sound(run: Run) -> None:
+    make_talk(Path("talk.mp4"), sound=False)
+    Path("talk.srt").write_text(to_srt(topical()))
+    run("chapters", "talk.mp4")
+    document = read_valid("talk_chapters.json", "chapters")
+    assert [title for _, title in titles()] == [*TOPICS]
+    assert (document["evidence"], document["provenance"]["speech"]["subtitles"]) == ("speech", "talk.srt")
 
 
 def doubt(monkeypatch: pytest.MonkeyPatch, first: int, last: int) -> None:

@@ -22,6 +22,7 @@ class ReadingOptions(TypedDict, total=False):
     reader: Literal["pyav", "decord", "opencv"]
     video_track: int | str | None
     audio_track: int | str | None
+    subtitles: str | None
     fast: bool
     strict: bool
     cache: bool
@@ -101,7 +102,11 @@ class ChapterOptions(ReadingOptions, total=False):
     count: int | None
 
 
-class ClipOptions(TypedDict, total=False):
+class SoundOptions(TypedDict, total=False):
+    loudness: float | None
+
+
+class ClipOptions(SoundOptions, total=False):
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
     burn: bool
@@ -120,6 +125,7 @@ class TrimOptions(ReadingOptions, total=False):
     margin_after_s: float
     fillers: bool
     filler: str | Sequence[str]
+    script: str | None
 
 
 class SpeechOptions(TypedDict, total=False):
@@ -160,8 +166,9 @@ SETTINGS = {
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
-    "ClipOptions": "video.Shorts",
-    "MomentClipOptions": "video.Clips video.Shorts",
+    "SoundOptions": "video.SoundLevel",
+    "ClipOptions": "video.Shorts video.SoundLevel",
+    "MomentClipOptions": "video.Clips video.Shorts video.SoundLevel",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "IndexOptions": "archive.Indexing features.Extraction",

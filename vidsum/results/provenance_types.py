@@ -41,7 +41,7 @@ class TrimProvenance(TypedDict):
 
     vidsum: str
     video: NotRequired[HashedFile]
-    trim: NotRequired[Parameters]
+    trim: NotRequired[Parameters]  # `script` is the SHA-256 of the edited transcript
     speech: NotRequired[Parameters]
 
 
@@ -71,6 +71,20 @@ class Speech(TypedDict):
 
 class ComparedSpeech(Speech):
     """Settings of a transcript that was compared with queries."""
+
+    text_weights_sha256: Sha256  # digest of the text encoder
+
+
+class Subtitles(TypedDict):
+    """Subtitles that were the transcript."""
+
+    subtitles: str  # name of their file, or `track N`: its number among the subtitle tracks of the video
+    sha256: NotRequired[Sha256]  # digest of their file
+    language: NotRequired[str]  # its code, by the name of the file, the track or the sound
+
+
+class ComparedSubtitles(Subtitles):
+    """Subtitles that were compared with queries."""
 
     text_weights_sha256: Sha256  # digest of the text encoder
 
@@ -160,7 +174,7 @@ class MomentProvenance(TypedDict):
     parameters: NotRequired[Parameters]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     grounding: RecordedGrounding
-    speech: NotRequired[ComparedSpeech]
+    speech: NotRequired[ComparedSpeech | ComparedSubtitles]
     screen_text: NotRequired[ComparedScreenText]
     sounds: NotRequired[ComparedSounds]
 
@@ -171,7 +185,7 @@ class RecordedHighlights(TypedDict):
     top_k: Number
     clip_s: Above0
     max_length_s: NotRequired[Above0]
-    speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut
+    speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut, or subtitles
     candidates: NotRequired[Annotated[Sequence[str], Several]]
     """The models in order; the first whose importance is not constant is used."""
     model_sha256: NotRequired[Sha256]
@@ -253,5 +267,5 @@ class ChapterProvenance(TypedDict):
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
     video: NotRequired[HashedFile]
-    speech: NotRequired[Parameters]  # see the schema of transcripts
+    speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters

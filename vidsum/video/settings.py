@@ -24,18 +24,46 @@ def parse_track(text: str) -> int | str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SoundLevel(Checked):
+    """The loudness of an MP4."""
+
+    PANEL = "Output"
+
+    loudness: float | None = option(
+        "Loudness of the sound in LUFS, such as -14.",
+        None,
+        metavar="LUFS",
+        default_text="as it is",
+        min=-50,
+        max=-5,
+    )
+
+    @property
+    def tag(self) -> str:
+        """The choice in one word, for the label of a file; none for the default."""
+        return "" if self.loudness is None else f"loudness{self.loudness:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Encoding(Checked):
     """Encoding of an MP4."""
 
     PANEL = "Output"
 
     crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, **_WITHOUT_FLAG)
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
     def tag(self, *, copy: bool = False, shorts: "Shorts | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults."""
-        chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding()}
-        names = [name for name, is_chosen in chosen.items() if is_chosen]
-        return "-".join([*names, *([shorts.tag] if shorts and shorts.tag else [])])
+        crf = f"crf-{self.crf}" if self.crf != DEFAULT_CRF else ""
+        names = ["copy" if copy else "", crf, self.sound.tag, shorts.tag if shorts else ""]
+        return "-".join(filter(None, names))
+
+    def require_encoded(self, *, copy: bool) -> None:
+        """Raise UsageError where a copy would have another encoding."""
+        if copy and self != Encoding():
+            chosen = "crf" if self.sound == SoundLevel() else "loudness"
+            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention(chosen)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +118,10 @@ class Clips(Checked):
         parse=parse_time,
     )
     shorts: Shorts = field(default_factory=Shorts)
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
     @property
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
-        return "-".join(filter(None, [f"pad-{self.pad_s:g}" if self.pad_s else "", self.shorts.tag]))
+        pad = f"pad-{self.pad_s:g}" if self.pad_s else ""
+        return "-".join(filter(None, [pad, self.shorts.tag, self.sound.tag]))
