@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from tests.archive.made import film
 from tests.archive.serving import Answer, ask, serving
 from vidsum.archive.archive import Archive
-from vidsum.archive.serve import Server, parse_range
+from vidsum.archive.serve import Server
 from vidsum.errors import InputError, UsageError
+from vidsum.server.page_server import parse_range
 
 
 @pytest.fixture
