@@ -6,6 +6,7 @@ The schemas are generated from these types (docs/schemas.py).
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vidsum.results.decisions import Edit
 from vidsum.results.settings import ClipName, Evidence
 from vidsum.types import Above0, Count, Fraction, Number, Sha256, rules
 
@@ -34,6 +35,12 @@ class FeatureProvenance(TypedDict):
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     shots: NotRequired[Parameters]
     summary: NotRequired[Parameters]
+
+
+class SummaryProvenance(FeatureProvenance):
+    """Inputs and settings of a summary, which may have more keys."""
+
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class TrimProvenance(TypedDict):
@@ -188,6 +195,7 @@ class HighlightProvenance(TypedDict):
     video: NotRequired[HashedFile]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     highlights: RecordedHighlights
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 Writer = Literal["words", "retrieve", "write", "people", "tags"] | Annotated[str, rules(pattern="^vlm:.")]

@@ -14,7 +14,7 @@ import socketserver
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler
 from importlib.resources import files
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 from urllib.parse import parse_qs, quote, urlsplit
 
 from vidsum.errors import ForeignFileError, InputError, Mention, MissingError, UsageError, VidsumError
@@ -124,7 +124,7 @@ class PageHandler(BaseHTTPRequestHandler):
     """The requests of one connection; a page defines `assets`, `answer_get` and `answer_post`."""
 
     server: PageServer
-    assets: Assets = {}
+    assets: ClassVar[Assets]
     protocol_version, server_version, sys_version = "HTTP/1.1", "vidsum", ""
     timeout, disable_nagle_algorithm = 60, True  # a player that rests asks again
     cookie, has_answered = "", False

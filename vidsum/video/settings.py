@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, Checked, check, option
@@ -36,6 +36,12 @@ class Encoding(Checked):
         chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding()}
         names = [name for name, is_chosen in chosen.items() if is_chosen]
         return "-".join([*names, *([shorts.tag] if shorts and shorts.tag else [])])
+
+    @classmethod
+    def from_tag(cls, tag: str) -> "Encoding":
+        """Return the choices that a `tag` says."""
+        quality = re.search(r"crf-(\d+)", tag)
+        return cls(crf=int(quality[1])) if quality else cls()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +79,13 @@ class Shorts:
         chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn}
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
 
+    @classmethod
+    def from_tag(cls, tag: str) -> "Shorts":
+        """Return the choices that a `tag` says."""
+        aspect = next((name for name in get_args(Aspect) if f"vertical-{name}" in tag), None)
+        vertical: dict[str, Any] = {"vertical": True, "aspect": aspect} if aspect else {}
+        return cls(**vertical, burn="burn" in tag)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clips(Checked):
@@ -95,3 +108,9 @@ class Clips(Checked):
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
         return "-".join(filter(None, [f"pad-{self.pad_s:g}" if self.pad_s else "", self.shorts.tag]))
+
+    @classmethod
+    def from_tag(cls, tag: str) -> "Clips":
+        """Return the choices that a `tag` says."""
+        pad = re.search(r"pad-([\d.]+(?:e[+-]?\d+)?)", tag)
+        return cls(pad_s=float(pad[1]) if pad else 0.0, shorts=Shorts.from_tag(tag))

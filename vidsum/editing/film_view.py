@@ -1,0 +1,101 @@
+"""A film as the page shows it: its units, one picture each, what a click takes, where edges snap."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import ceil
+from threading import Lock
+
+import numpy as np
+
+from vidsum.errors import MissingError
+from vidsum.results.moments import Highlights
+from vidsum.results.sentences import SpokenSentence
+from vidsum.results.summary import Summary
+from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
+from vidsum.video.read import read_jpegs
+
+_LONG_S, _PART_S = 15.0, 10.0  # a longer shot is shown in parts of about that length
+_WHOLE_S, _PIECE_S = 8.0, 5.0  # a longer unit is taken by a piece of that length
+_NEAR_S = 2.0  # how far a piece moves to the edge of a sentence
+_SIDE, _QUALITY = 240, 78
+_TOGETHER = 6  # pictures that are decoded together
+_MAX_PICTURES = 4000  # in memory: about 40 MB
+
+
+def split_units(edges_s: Sequence[float], sentences: Sequence[SpokenSentence]) -> list[Interval]:
+    """Return the units of a film: its shots, long ones in parts that end with sentences if there are any."""
+    units, ends_s = list[Interval](), [sentence.end_s for sentence in sentences]
+    for start_s, end_s in pairwise(edges_s):
+        if end_s - start_s <= _LONG_S:
+            units.append((start_s, end_s))
+            continue
+        inside, cuts = [time for time in ends_s if start_s < time < end_s], [start_s]
+        while end_s - cuts[-1] > _LONG_S:
+            wanted = cuts[-1] + (end_s - cuts[-1]) / ceil((end_s - cuts[-1]) / _PART_S)
+            near = [time for time in inside if abs(time - wanted) < _PART_S / 2]
+            cuts.append(min(near, key=lambda time: abs(time - wanted), default=wanted))
+        units += pairwise([*cuts, end_s])
+    return units
+
+
+def piece_of(
+    unit: Interval, curve: FloatArray, times_s: TimeArray, sentences: Sequence[SpokenSentence]
+) -> Interval:
+    """Return what a click takes of a unit: all of it, or of a long one its best piece, in whole sentences."""
+    start_s, end_s = unit
+    if end_s - start_s <= _WHOLE_S:
+        return unit
+    starts = [time for time in times_s.tolist() if start_s <= time <= end_s - _PIECE_S] or [start_s]
+
+    def mean(time: float) -> float:
+        first, last = np.searchsorted(times_s, (time, time + _PIECE_S))
+        return float(curve[first:last].mean()) if last > first else 0.0
+
+    begin_s = max(starts, key=mean)
+    finish_s = begin_s + _PIECE_S
+    inside = [said for said in sentences if start_s <= said.start_s and said.end_s <= end_s]
+    begins, ends = [said.start_s for said in inside], [said.end_s for said in inside]
+    first_s = min(begins, key=lambda time: abs(time - begin_s), default=begin_s)
+    last_s = min(ends, key=lambda time: abs(time - finish_s), default=finish_s)
+    begin_s = first_s if abs(first_s - begin_s) <= _NEAR_S else begin_s
+    finish_s = last_s if abs(last_s - finish_s) <= _NEAR_S and last_s - begin_s >= 1 else finish_s
+    return begin_s, finish_s
+
+
+def curve_of(result: Summary | Highlights) -> tuple[FloatArray, TimeArray]:
+    """Return the curve by which the parts of a result were chosen, and its times."""
+    curve = result.importance if isinstance(result, Summary) else result.saliency
+    return curve, result.timestamps
+
+
+class PictureCache:
+    """The pictures of units, decoded when they are asked for, several at a time, and kept in memory."""
+
+    def __init__(
+        self,
+        video: VideoInfo,
+        units: Sequence[Interval],
+        read: Callable[[VideoInfo, Sequence[float], int, int], list[bytes]] = read_jpegs,
+    ) -> None:
+        self._video, self._units, self._read = video, units, read
+        self._pictures, self._lock = OrderedDict[int, bytes](), Lock()
+
+    def picture(self, number: int) -> bytes:
+        """Return the JPEG of a unit. Raises MissingError: there is none. InputError: see `read_jpegs`."""
+        if not 0 <= number < len(self._units):
+            raise MissingError("no such picture")
+        with self._lock:
+            if number not in self._pictures:
+                numbers = range(number, min(number + _TOGETHER, len(self._units)))
+                missing = [other for other in numbers if other not in self._pictures]
+                times_s = [(self._units[other][0] + self._units[other][1]) / 2 for other in missing]
+                jpegs = self._read(self._video, times_s, _SIDE, _QUALITY)
+                self._pictures.update(zip(missing, jpegs, strict=True))
+            jpeg = self._pictures[number]
+            self._pictures.move_to_end(number)
+            while len(self._pictures) > _MAX_PICTURES:
+                self._pictures.popitem(last=False)
+        return jpeg

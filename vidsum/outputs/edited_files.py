@@ -1,0 +1,183 @@
+"""The files of a result that was corrected by hand: those that it has are written again, as before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vidsum.errors import InputError, UsageError, VidsumError
+from vidsum.features.settings import Extraction
+from vidsum.io.paths import Reads, reads_of
+from vidsum.outputs.artifacts import Artifacts, Writer
+from vidsum.outputs.clips import moment_writers, video_stem
+from vidsum.outputs.exports import export_targets, export_writers
+from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
+from vidsum.outputs.picture_files import draw_plot, storyboard_writers
+from vidsum.outputs.timelines import timeline_text
+from vidsum.pipelines.speech_evidence import export_subtitles
+from vidsum.results.edits import Editable
+from vidsum.results.formats import FORMATS, TimelineFormat
+from vidsum.results.moments import Highlights
+from vidsum.results.settings import MediaPaths
+from vidsum.results.summary import Summary
+from vidsum.types import Progress
+from vidsum.video.settings import Clips, Encoding, Shorts
+
+
+@dataclass(frozen=True)
+class SavedFiles:
+    """Files that were written, and what people should know about them."""
+
+    files: tuple[Path, ...]
+    warnings: tuple[str, ...]
+
+
+def summary_files(base: Path, plot_format: str = "png") -> dict[str, Path]:
+    """Return all files that a summary may have, by kind; `base` is the MP4 or the JSON."""
+    stem = base.with_suffix("").name.removesuffix("_summary")
+    return {
+        "video": base.with_suffix(".mp4"),
+        "json": base.with_suffix(".json"),
+        "subtitles": base.with_suffix(".srt"),
+        "storyboard": base.with_name(f"{stem}_storyboard.png"),
+        "key_frames": base.with_name(f"{stem}_key_frames"),
+        "plot": base.with_name(f"{stem}_importance.{plot_format}"),
+    }
+
+
+def highlight_files(record: Path) -> dict[str, Path]:
+    """Return the pictures that highlights may have, by kind."""
+    stem = record.stem.removesuffix("_highlights")
+    return {
+        "plot": record.with_name(f"{stem}_highlights.png"),
+        "sheet": record.with_name(f"{stem}_highlights_sheet.png"),
+    }
+
+
+def files_of(result: Editable, record: Path) -> dict[str, Path]:
+    """Return the record, and the files that it lists and that nobody changed, by kind."""
+    artifacts = Artifacts(record)
+    _, hashes = artifacts.read()
+    known = _possible_files(result, record)
+    files = {kind: path for kind, path in known.items() if artifacts.holds(path, hashes)} | {"json": record}
+    folders = filter(None, (_clip_folder(name, record) for name in hashes))
+    if folder := next(folders, None):
+        files["clips"] = folder
+    if "subtitles" in files and "srt" in files:  # one file, which either may have made
+        text = files["srt"].read_bytes()
+        del files["subtitles" if _render(result, "srt", record, "absolute") == text else "srt"]
+    return files
+
+
+def save_edited(
+    edited: Editable,
+    before: Editable,
+    files: Mapping[str, Path],
+    extraction: Extraction = Extraction(),
+    progress: Progress | None = None,
+    *,
+    overwrite: bool = False,
+) -> SavedFiles:
+    """Write a corrected result as the command that made it would have: its document and its other files.
+
+    Args:
+        edited: the result.
+        before: the result in the record, which tells with which choices the files were made.
+        files: by kind, `json` included; see `files_of`. Other files of the record that are vidsum's go.
+        extraction: device and cache.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
+        overwrite: replace files that vidsum did not write too.
+
+    Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left of a summary.
+    InputError: the video is not there any more.
+    """
+    if isinstance(edited, Summary) and not edited.segments:
+        raise UsageError("the summary is empty", hint="take a part of the video")
+    record = files["json"]
+    artifacts = Artifacts(record, files)
+    exports = [kind for kind in files if kind in FORMATS or kind == "html"]
+    writers = {**_writers(before, files, extraction, progress)}
+    for kind in exports:
+        paths = _media_paths(before, kind, files[kind])
+        clips = _clip_place(files, record) if kind == "html" else None
+        writers |= export_writers(artifacts, [kind], paths, clips)
+    reads: Reads = reads_of([edited.video.path] if edited.video else [])
+    changed, _, notices = artifacts.write(
+        edited,
+        {kind: write for kind, write in writers.items() if kind in files},
+        overwrite=overwrite,
+        compose=lambda _: (edited.to_dict(), lambda name: False),
+        optional=exports,
+        reads=reads,
+    )
+    warnings = [notice.message if isinstance(notice, VidsumError) else notice for _, notice in notices]
+    written = sorted({record, *changed})
+    return SavedFiles(tuple(written), tuple(dict.fromkeys([*edited.warnings, *warnings])))
+
+
+def _possible_files(result: Editable, record: Path) -> dict[str, Path]:
+    source = result.video.path if result.video else record.name
+    exports = export_targets([*FORMATS], record, source, page=True)  # type: ignore[list-item]
+    if isinstance(result, Highlights):
+        return {**highlight_files(record), **exports}
+    summary = summary_files(record)
+    svg = summary["plot"].with_suffix(".svg")
+    return {**summary, **({"plot": svg} if svg.exists() else {}), **exports}
+
+
+def _clip_folder(name: str, record: Path) -> Path | None:
+    """Return the folder of a listed file if it is a clip."""
+    path = record.parent / name
+    return path.parent if path.suffix == ".mp4" and video_stem(path.stem) else None
+
+
+def _clip_place(files: Mapping[str, Path], record: Path) -> tuple[Path, str] | None:
+    return (files["clips"], _clip_stem(record)) if "clips" in files else None
+
+
+def _clip_stem(record: Path) -> str:
+    """Return the video in the names of the clips of a record."""
+    _, hashes = Artifacts(record).read()
+    stems = (video_stem(Path(name).stem) for name in hashes if name.endswith(".mp4"))
+    return next(filter(None, stems), record.stem.removesuffix("_highlights"))
+
+
+def _writers(
+    before: Editable, files: Mapping[str, Path], extraction: Extraction, progress: Progress | None
+) -> dict[str, Writer]:
+    """Return the writers of all kinds but exports, with the choices that the files were made with."""
+    provenance = before.provenance
+    if isinstance(before, Highlights):
+        clips = (
+            sorted(files["clips"].glob(f"*_{_clip_stem(files['json'])}_*.mp4")) if "clips" in files else []
+        )
+        tags = (read_encoding_tag(path, provenance) for path in clips)
+        settings = Clips.from_tag(next((tag for tag in tags if tag is not None), ""))
+        return moment_writers(_clip_stem(files["json"]), settings, extraction, progress)
+    tag = (read_encoding_tag(files["video"], provenance) or "") if "video" in files else ""
+    encoding, shorts = Encoding.from_tag(tag), Shorts.from_tag(tag)
+
+    def write_video(summary: Summary, path: Path) -> tuple[str, ...]:
+        return encode_segments(summary, path, tag.startswith("copy"), encoding, shorts, extraction, progress)
+
+    def write_subtitles(summary: Summary, path: Path) -> tuple[str, ...]:
+        return tuple(export_subtitles(summary, path, extraction, progress))
+
+    pictures = {**storyboard_writers(), "plot": draw_plot}
+    return {"subtitles": write_subtitles, "video": write_video, **pictures}
+
+
+def _media_paths(before: Editable, kind: str, path: Path) -> MediaPaths:
+    """Return whether a timeline names the video by a relative path, as its file tells."""
+    is_timeline = isinstance(FORMATS.get(kind), TimelineFormat)
+    if is_timeline and path.is_file() and _render(before, kind, path, "relative") == path.read_bytes():
+        return "relative"
+    return "absolute"
+
+
+def _render(result: Editable, kind: str, path: Path, media: MediaPaths) -> bytes | None:
+    with suppress(InputError, UsageError):
+        return timeline_text(result, kind, path, media)[0].encode()
+    return None

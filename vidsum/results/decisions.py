@@ -1,0 +1,126 @@
+"""Decisions of people about a result, as plain data, and the file that keeps them next to it.
+
+Times are seconds from the first picture, as in results. `vidsum.results.edits` applies them.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NotRequired, TypedDict
+
+from vidsum.errors import InputError, OutputError, safe_name
+from vidsum.io.atomic import write_text
+from vidsum.io.text import read_json
+from vidsum.types import Count, Seconds
+
+ENDING = ".edits"  # in place of the `.json` of the result
+_SCHEMA = "vidsum.edits/1"
+
+
+class Take(TypedDict):
+    """A part that is in the result; it joins the parts that it overlaps."""
+
+    action: Literal["take"]
+    start_s: Seconds
+    end_s: Seconds
+
+
+class Leave(TypedDict):
+    """A part that is out of the result."""
+
+    action: Literal["leave"]
+    start_s: Seconds
+    end_s: Seconds
+
+
+class Move(TypedDict):
+    """A part of the result that gets other ends."""
+
+    action: Literal["move"]
+    start_s: Seconds
+    end_s: Seconds
+    to_start_s: Seconds
+    to_end_s: Seconds
+
+
+class PlannedPart(TypedDict):
+    """A part that a plan chose."""
+
+    start_s: Seconds
+    end_s: Seconds
+    score: NotRequired[float]  # of a highlight
+
+
+class Plan(TypedDict):
+    """A new plan around the decisions so far, with its parts, so that no model is needed to apply it."""
+
+    action: Literal["plan"]
+    budget_s: NotRequired[Seconds]  # maximum length of a summary
+    count: NotRequired[Count]  # maximum number of highlights
+    planned: Sequence[PlannedPart]
+
+
+Decision = Take | Leave | Move | Plan
+
+
+class EditFacts(TypedDict):
+    """Decisions about a result.
+
+    Written by `vidsum edit` next to the result as they are made. All times in seconds from the first picture.
+    """
+
+    decisions: Sequence[Decision]  # in the order in which they were made
+    undone: Sequence[Decision]  # decisions that were undone, the next to redo last
+
+
+class Edit(TypedDict):
+    """Decisions by which a result was corrected, and what they changed."""
+
+    decisions: Sequence[Decision]
+    before: Mapping[str, Any]  # the parts of the result that were changed, as they were
+
+
+def decisions_path(record: Path) -> Path:
+    """Return the file of the decisions about the result in a file."""
+    return record.with_suffix(ENDING)
+
+
+def check_decisions(decisions: object, undone: object = ()) -> EditFacts:
+    """Return decisions that anyone may have written. Raises InputError: they fit no schema."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    document = {"schema": _SCHEMA, "decisions": decisions, "undone": list(undone)}  # type: ignore[call-overload]
+    rules = json.loads((files("vidsum") / "schemas" / "edits.schema.json").read_text(encoding="utf-8"))
+    error = best_match(Draft202012Validator(rules).iter_errors(document))
+    if error is not None:
+        raise InputError(f"not a decision: {safe_name(error.json_path[2:])}")
+    return {"decisions": document["decisions"], "undone": document["undone"]}
+
+
+def read_decisions(path: Path) -> EditFacts:
+    """Return the decisions in a file; none where there is no file. Raises InputError: it holds others."""
+    if not path.exists():
+        return {"decisions": [], "undone": []}
+    hint = f"mv {path} {path}.old, or undo what was changed in it"
+    document = read_json(path) if path.is_file() else None
+    if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
+        raise InputError("is not a file of vidsum edit", hint, subject=path)
+    try:
+        return check_decisions(document.get("decisions"), document.get("undone") or ())
+    except InputError as error:
+        raise InputError(error.parts, hint, subject=path) from error
+
+
+def write_decisions(path: Path, facts: EditFacts) -> None:
+    """Write decisions. Raises OutputError: the file cannot be written, or is of another kind."""
+    try:
+        read_decisions(path)
+    except InputError as error:
+        raise OutputError("already exists, and was not written by vidsum edit", subject=path) from error
+    lines = (
+        f' "{name}": [' + ",".join(f"\n  {json.dumps(item)}" for item in items) + "\n ]"
+        for name, items in (("decisions", facts["decisions"]), ("undone", facts["undone"]))
+    )
+    write_text(path, f'{{\n "schema": "{_SCHEMA}",\n' + ",\n".join(lines) + "\n}\n")
