@@ -72,6 +72,7 @@ class Session:
         self._made = replace(original_of(self._saved), video=self.video)
         self._extraction, self._with_video = extraction, with_video
         self._path, self._lock = decisions_path(record), Lock()
+        self._sha256 = self._made.provenance.get("video", {}).get("sha256")
         self._offset_s = start_offset_s(self.video)
         status = Path(self.video.path).stat()
         self._video_state = status.st_size, status.st_mtime_ns
@@ -147,7 +148,7 @@ class Session:
         return saved, self._command(decisions, files)
 
     def open_video(self) -> tuple[BinaryIO, int]:
-        """Return the open video and its time. Raises MissingError, ForeignFileError: it is another one now."""
+        """Return the open video and its time. Raises MissingError, ForeignFileError: it is another one."""
         path = Path(self.video.path)
         try:
             if not path.is_file():  # neither a folder nor a pipe, which would wait
@@ -171,7 +172,7 @@ class Session:
     def _facts(self) -> EditFacts:
         """Return the decisions so far: those in the file, or those that the result holds."""
         if self._path.exists():
-            return read_decisions(self._path)
+            return read_decisions(self._path, self._sha256)
         return {"decisions": decisions_of(self._saved), "undone": []}
 
     def _add(self, decision: Decision) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class Session:
             decisions, undone = change([*facts["decisions"]], [*facts["undone"]])
             changed: EditFacts = {"decisions": decisions, "undone": undone}
             state = self._describe_state(changed)
-            write_decisions(self._path, changed)
+            write_decisions(self._path, changed, self._sha256)
         return state
 
     def _describe_state(self, facts: EditFacts) -> dict[str, Any]:
@@ -205,7 +206,7 @@ class Session:
             "left": self._later(state.left),
             "used_s": state.length_s,
             "by_hand_s": sum(end_s - start_s for start_s, end_s in state.by_hand),
-            "budget_s": state.budget_s if is_summary else None,
+            "budget_s": state.limit_s if is_summary else None,
             "count": None if is_summary else state.count,
             "undo": len(facts["decisions"]),
             "redo": len(facts["undone"]),
@@ -218,7 +219,8 @@ class Session:
     def _exact(self, time_s: float) -> float:
         """Return the place that a time means, or the time of a frame."""
         number = bisect.bisect_left(self._places, time_s)
-        place = min(self._places[max(0, number - 1) : number + 1], key=lambda place: abs(place - time_s))
+        around = self._places[max(0, number - 1) : number + 1]
+        place = min(around, key=lambda place: abs(place - time_s))
         if abs(place - time_s) < _SAME_S:
             return place
         frame_s = round(time_s * self.video.fps) / self.video.fps

@@ -135,7 +135,7 @@ def flags_of(
 def _selections(made: Summary, state: EditedParts) -> Iterator[Selection]:
     """Yield what may give the same summary: the decisions alone, or all parts by name."""
     if len(state.by_hand) + len(state.left) <= _MAX_FLAGS:
-        yield _selection_of(made, state, state.budget_s)
+        yield _selection_of(made, state, state.limit_s)
     if len(state.parts) <= _MAX_FLAGS:
         length_s = state.length_s + len(state.parts) * 2 / made.video_fps  # they are rounded up to frames
         yield Selection(budget=_seconds(length_s), keep=tuple(part.interval for part in state.parts))

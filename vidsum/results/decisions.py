@@ -5,14 +5,17 @@ Times are seconds from the first picture, as in results. `vidsum.results.edits` 
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal, NotRequired, TypedDict
 
 from vidsum.errors import InputError, OutputError, safe_name
 from vidsum.io.atomic import write_text
 from vidsum.io.text import read_json
-from vidsum.types import Count, Seconds
+from vidsum.types import Count, Seconds, Sha256
 
 ENDING = ".edits"  # in place of the `.json` of the result
 _SCHEMA = "vidsum.edits/1"
@@ -70,6 +73,7 @@ class EditFacts(TypedDict):
     Written by `vidsum edit` next to the result as they are made. All times in seconds from the first picture.
     """
 
+    video_sha256: NotRequired[Sha256]  # of the video that they are about
     decisions: Sequence[Decision]  # in the order in which they were made
     undone: Sequence[Decision]  # decisions that were undone, the next to redo last
 
@@ -88,39 +92,56 @@ def decisions_path(record: Path) -> Path:
 
 def check_decisions(decisions: object, undone: object = ()) -> EditFacts:
     """Return decisions that anyone may have written. Raises InputError: they fit no schema."""
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
     document = {"schema": _SCHEMA, "decisions": decisions, "undone": list(undone)}  # type: ignore[call-overload]
-    rules = json.loads((files("vidsum") / "schemas" / "edits.schema.json").read_text(encoding="utf-8"))
-    error = best_match(Draft202012Validator(rules).iter_errors(document))
-    if error is not None:
-        raise InputError(f"not a decision: {safe_name(error.json_path[2:])}")
+    try:
+        json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError("not a decision: it holds no numbers that JSON has") from error
+    fault = best_match(_validator().iter_errors(document))
+    if fault is not None:
+        raise InputError(f"not a decision: {safe_name(fault.json_path[2:])}")
     return {"decisions": document["decisions"], "undone": document["undone"]}
 
 
-def read_decisions(path: Path) -> EditFacts:
-    """Return the decisions in a file; none where there is no file. Raises InputError: it holds others."""
+@cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    rules = (files("vidsum") / "schemas" / "edits.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(rules))
+
+
+def read_decisions(path: Path, video_sha256: str | None = None) -> EditFacts:
+    """Return the decisions in a file; none where there is no file.
+
+    Raises InputError: it holds something else, or decisions about another video.
+    """
     if not path.exists():
         return {"decisions": [], "undone": []}
-    hint = f"mv {path} {path}.old, or undo what was changed in it"
-    document = read_json(path) if path.is_file() else None
+    hint = f"mv {quote(str(path))} {quote(f'{path}.old')}"
+    document = None
+    with suppress(InputError):
+        document = read_json(path) if path.is_file() else None
     if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
         raise InputError("is not a file of vidsum edit", hint, subject=path)
+    if video_sha256 and document.get("video_sha256", video_sha256) != video_sha256:
+        raise InputError("has decisions about another video", hint, subject=path)
     try:
         return check_decisions(document.get("decisions"), document.get("undone") or ())
     except InputError as error:
         raise InputError(error.parts, hint, subject=path) from error
 
 
-def write_decisions(path: Path, facts: EditFacts) -> None:
-    """Write decisions. Raises OutputError: the file cannot be written, or is of another kind."""
+def write_decisions(path: Path, facts: EditFacts, video_sha256: str | None = None) -> None:
+    """Write decisions about a video. Raises OutputError: it cannot be written, or is another file."""
     try:
-        read_decisions(path)
+        read_decisions(path, video_sha256)
     except InputError as error:
         raise OutputError("already exists, and was not written by vidsum edit", subject=path) from error
-    lines = (
-        f' "{name}": [' + ",".join(f"\n  {json.dumps(item)}" for item in items) + "\n ]"
-        for name, items in (("decisions", facts["decisions"]), ("undone", facts["undone"]))
-    )
-    write_text(path, f'{{\n "schema": "{_SCHEMA}",\n' + ",\n".join(lines) + "\n}\n")
+    about = {"schema": _SCHEMA, **({"video_sha256": video_sha256} if video_sha256 else {})}
+    lines = [f' "{name}": {json.dumps(fact)}' for name, fact in about.items()]
+    for name, items in (("decisions", facts["decisions"]), ("undone", facts["undone"])):
+        lines.append(f' "{name}": [' + ",".join(f"\n  {json.dumps(item)}" for item in items) + "\n ]")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")

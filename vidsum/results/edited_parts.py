@@ -36,13 +36,18 @@ class EditedParts:
     """The parts in time order, none overlapping another, and the limits that they keep."""
 
     parts: tuple[Part, ...]
-    budget_s: float = float("inf")  # at least the length of the parts
+    budget_s: float = float("inf")  # maximum length, as it was set
     count: int = 0  # maximum number of highlights that a plan chooses
     left: tuple[Interval, ...] = ()  # spans that somebody left out, in time order
 
     @property
     def length_s(self) -> float:
         return float(sum(part.length_s for part in self.parts))
+
+    @property
+    def limit_s(self) -> float:
+        """The budget, or the length of the parts: what somebody takes is in, whatever its length."""
+        return max(self.budget_s, self.length_s)
 
     @property
     def by_hand(self) -> list[Interval]:
@@ -61,7 +66,7 @@ def decide(
     """Return the parts after a decision.
 
     Edges are edges of the parts before, or of the decision; nothing else moves. What was not taken by hand
-    gives way, the lowest score first, until the rest fits the budget; what was taken by hand raises it.
+    gives way, the lowest score first, until the rest fits the budget; what was taken by hand stays.
 
     Args:
         state: the parts before.
@@ -144,15 +149,14 @@ def _plan_again(
 
 
 def _fit(state: EditedParts) -> EditedParts:
-    """Return parts that fit the budget, which is raised to the length of those taken by hand."""
+    """Return parts that fit the budget, if those taken by hand do."""
     parts = list(state.parts)
     others = sorted((part for part in parts if not part.by_hand), key=lambda part: part.score)
     for part in others:
         if sum(part.length_s for part in parts) <= state.budget_s + _SAME_S:
             break
         parts.remove(part)
-    fitting = replace(state, parts=tuple(parts))
-    return replace(fitting, budget_s=max(state.budget_s, fitting.length_s))
+    return replace(state, parts=tuple(parts))
 
 
 def _overlap(span: Interval, other: Interval) -> float:

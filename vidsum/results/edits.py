@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,8 @@ _SAME_S = 1e-3
 class _Rules:
     """How decisions change the results of a kind."""
 
-    changed: tuple[str, ...]  # keys of the document
+    keys: tuple[str, ...]  # of the document, which decisions change
+    fields: tuple[str, ...]  # of the result, which these keys hold
     whole: bool  # whether parts are left out as wholes
     start: Callable[[Any], EditedParts]
     score: Callable[[Any], Callable[[Interval], float]]
@@ -53,7 +54,7 @@ def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
     if not checked:
         return made
     rules, document = _rules_of(made), made.to_dict()
-    before = {name: document[name] for name in rules.changed}
+    before = {name: document[name] for name in rules.keys}
     edited: Edited = rules.finish(made, edit_state(made, checked))
     provenance = {**made.provenance, KEY: {"decisions": checked, "before": before}}
     return replace(edited, provenance=provenance)
@@ -82,14 +83,14 @@ def original_of(result: Edited) -> Edited:
         return result
     facts: Mapping[str, Any] = edit["before"]
     rules = _rules_of(result)
-    if set(facts) != set(rules.changed):
+    if set(facts) != set(rules.keys):
         raise InputError("does not hold what was edited", "run the command again that made it")
-    document = {**result.to_dict(), **facts}
-    document["provenance"] = {name: part for name, part in result.provenance.items() if name != KEY}
-    made: Any = type(result).from_dict(document)
-    if isinstance(made, Summary):
-        made = replace(made, shots=_mark(made.shots, made.segments))
-    return cast(Edited, made)
+    parsed = type(result).from_dict({**result.to_dict(), **facts})
+    values: dict[str, Any] = {name: getattr(parsed, name) for name in rules.fields}
+    if isinstance(parsed, Summary):
+        values["shots"] = _mark(parsed.shots, parsed.segments)
+    provenance = {name: part for name, part in result.provenance.items() if name != KEY}
+    return replace(result, provenance=provenance, **values)
 
 
 def editable(result: Cutting) -> Editable:
@@ -109,7 +110,7 @@ def _rules_of(result: Cutting) -> _Rules:
 def _start_summary(summary: Summary) -> EditedParts:
     score = _score_summary(summary)
     parts = tuple(Part(*segment, score(segment)) for segment in summary.segments)
-    return EditedParts(parts, budget_s=max(summary.budget_s, summary.duration_s))
+    return EditedParts(parts, budget_s=summary.budget_s)
 
 
 def _score_summary(summary: Summary) -> Callable[[Interval], float]:
@@ -118,12 +119,12 @@ def _score_summary(summary: Summary) -> Callable[[Interval], float]:
 
 def _finish_summary(summary: Summary, state: EditedParts) -> Summary:
     segments = tuple(part.interval for part in state.parts)
-    is_short = state.length_s < _NOTED_SHARE * state.budget_s
+    is_short = state.length_s < _NOTED_SHARE * state.limit_s
     return replace(
         summary,
         segments=segments,
         shots=_mark(summary.shots, segments),
-        budget_s=state.budget_s,
+        budget_s=state.limit_s,
         budget_note=_BY_HAND if is_short else "",
     )
 
@@ -174,6 +175,15 @@ def _start_of(part: Part) -> float:
 
 
 _RULES: Mapping[str, _Rules] = {
-    Summary.kind: _Rules(("segments", "budget"), False, _start_summary, _score_summary, _finish_summary),
-    Highlights.kind: _Rules(("moments",), True, _start_highlights, _score_highlights, _finish_highlights),
+    Summary.kind: _Rules(
+        ("segments", "budget"),
+        ("segments", "budget_s", "budget_note"),
+        False,
+        _start_summary,
+        _score_summary,
+        _finish_summary,
+    ),
+    Highlights.kind: _Rules(
+        ("moments",), ("moments",), True, _start_highlights, _score_highlights, _finish_highlights
+    ),
 }
