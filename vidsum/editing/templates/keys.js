@@ -28,7 +28,7 @@ const listen = page => {
     if (isControl && !["z", "y", "s"].includes(key)) return;
     if (target.matches("input[type=range]") && key !== "Escape" && key.length > 1) return;
     if (target.matches("button:not(.shot), summary, input[type=checkbox]") && ["Enter", " "].includes(key)) return;
-    if (target.matches("video, [role=slider]:not(.end)") && (key.length > 1 || key === " ")) return;
+    if (target.matches("video, [role=slider]:not(.grip)") && (key.length > 1 || key === " ")) return;
     if (target.closest(".scroll:not(#strip), details") && key.startsWith("Arrow")) return;
     const act = isControl && event.shiftKey && key === "z" ? page.redo : keys[key];
     if (!act) return;

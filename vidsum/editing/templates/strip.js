@@ -138,7 +138,7 @@ class Strip {
     if (focused && !focused.isConnected && this.moved) this.handle(this.moved, side)?.focus({ preventScroll: true });
   }
   frame(part, key) {
-    const end = side => make("div", { class: `end ${side}`, role: "slider", tabindex: -1, "data-side": side,
+    const end = side => make("div", { class: `grip ${side}`, role: "slider", tabindex: -1, "data-side": side,
       "aria-label": `${side === "start" ? "Start" : "End"} of the part at ${clock(part.start_s)}`, "aria-orientation": "horizontal",
       "aria-valuemin": 0, "aria-valuemax": this.film.duration_s.toFixed(2), "aria-valuenow": part[`${side}_s`].toFixed(2), "aria-valuetext": tenths(part[`${side}_s`]),
       onpointerdown: event => this.drag(event, part, side), onkeydown: event => this.nudge(event, part, side) });
@@ -174,10 +174,11 @@ class Strip {
     handle.setPointerCapture(event.pointerId);
     handle.focus({ preventScroll: true });
     frame.classList.add("dragged");
+    const place = event => event.clientX - this.band.getBoundingClientRect().left;
+    const grasp = this.x(part[`${side}_s`]) - place(event); // from where it was taken to the end itself
     let to = [part.start_s, part.end_s];
     const move = event => {
-      const x = event.clientX - this.band.getBoundingClientRect().left;
-      to = this.limited(part, side, this.snapped(this.time(x), event.shiftKey));
+      to = this.limited(part, side, this.snapped(this.time(place(event) + grasp), event.shiftKey));
       this.place(frame, ...to);
       frame.querySelector(".length").textContent = `${(to[1] - to[0]).toFixed(1)} s`;
       this.acts.look(side === "start" ? to[0] : to[1], this.film.places.includes(to[side === "start" ? 0 : 1]));
