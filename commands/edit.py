@@ -22,7 +22,7 @@ from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 
 if TYPE_CHECKING:
-    from vidsum.editing.session import Session
+    from vidsum.editing.session import EditSession
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
@@ -87,23 +87,22 @@ def _open(
     common: CommonOptions,
     extraction: Extraction,
     progress: "Progress | None",
-) -> "Session":
-    from vidsum.editing.session import Session
+) -> "EditSession":
+    from vidsum.editing.session import EditSession
     from vidsum.outputs.names import own_names
     from vidsum.pipelines.sources import source_path
 
     if source.endswith(".json"):
-        return Session(Path(source), settings.video, extraction, progress)
+        return EditSession(Path(source), settings.video, extraction, progress)
     path = source_path(source)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
-    is_new = not record.exists()
-    if is_new:
+    if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))
         summarize_one(Selection(), ShotSettings(), extraction, SummaryOutputs(), common, item, progress)
-    return Session(record, settings.video, extraction, progress, with_video=is_new)
+    return EditSession(record, settings.video, extraction, progress, with_video=True)
 
 
-def _serve(session: "Session", settings: Editing, common: CommonOptions) -> Reply:
+def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> Reply:
     from vidsum.editing.edit_server import EditServer
     from vidsum.results.decisions import decisions_path
 

@@ -11,7 +11,7 @@ import vidsum
 from tests.archive.made import film
 from tests.commands.conftest import use_mean_colours
 from vidsum.editing.edit_server import EditServer
-from vidsum.editing.session import Session
+from vidsum.editing.session import EditSession
 from vidsum.results.decisions import decisions_path
 
 COLOURS = ("red", "green", "blue", "yellow", "green", "red", "yellow", "blue", "red", "green")
@@ -45,7 +45,7 @@ def record(made: Path) -> Iterator[Path]:
 @contextmanager
 def editing(record: Path, token: str | None = None, **options: bool) -> Iterator[EditServer]:
     """The page of a result, at a free port."""
-    server = EditServer(Session(record, **options), 0, token)
+    server = EditServer(EditSession(record, **options), 0, token)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

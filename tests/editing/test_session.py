@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import vidsum
 from tests.results.test_edits import leave, move, take
-from vidsum.editing.session import Session
+from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.results.decisions import decisions_path, read_decisions
@@ -28,11 +28,11 @@ def spans(state: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def test_decisions_outlive_the_session(record: Path) -> None:
-    first = Session(record)
+    first = EditSession(record)
     begun = spans(first.describe())
     state = first.decide(leave(*begun[0]))
     assert read_decisions(decisions_path(record))["decisions"] == [leave(*begun[0])]
-    assert parts_of(Session(record).describe()) == parts_of(state)
+    assert parts_of(EditSession(record).describe()) == parts_of(state)
     assert spans(state) == begun[1:]
     assert json.loads(record.read_text())["segments"][0]["start_s"] == begun[0][0]  # until it is saved
 
@@ -53,7 +53,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
     decisions_path(record).unlink(missing_ok=True)
-    session = Session(record)
+    session = EditSession(record)
     states, undone = [parts_of(session.describe())], list[Any]()
     for step in steps:
         if step == "undo":
@@ -72,7 +72,7 @@ def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
 
 
 def test_edges_are_places_or_frames(record: Path) -> None:
-    session = Session(record)
+    session = EditSession(record)
     cut = session.describe()["cuts"][2]
     state = session.decide(take(cut + 0.0004, cut + 1.234))
     (span,) = [span for span in spans(state) if span[0] == cut]
@@ -80,7 +80,7 @@ def test_edges_are_places_or_frames(record: Path) -> None:
 
 
 def test_plan_again_around_decisions(record: Path) -> None:
-    session = Session(record)
+    session = EditSession(record)
     begun = spans(session.describe())
     session.decide(leave(*begun[0]))
     taken = next(unit for unit in session.describe()["units"] if tuple(unit) not in begun)
@@ -94,7 +94,7 @@ def test_plan_again_around_decisions(record: Path) -> None:
 
 def test_saved_files_are_vidsums_own(record: Path) -> None:
     vidsum.write_video(vidsum.load(record), record.with_suffix(".mp4"))  # type: ignore[arg-type]
-    session = Session(record, with_video=True)
+    session = EditSession(record, with_video=True)
     first = spans(session.describe())[0]
     session.decide(leave(*first))
     saved, command = session.save()
@@ -110,11 +110,11 @@ def test_saved_files_are_vidsums_own(record: Path) -> None:
     assert session.describe()["is_saved"]
     assert command.startswith("vidsum ")
     # the result goes on: decisions are still there to undo, and what was made comes back
-    assert spans(Session(record).undo())[0] == first
+    assert spans(EditSession(record).undo())[0] == first
 
 
 def test_command_that_repeats_by_flags(record: Path) -> None:
-    session = Session(record, with_video=True)
+    session = EditSession(record, with_video=True)
     session.decide(leave(*spans(session.describe())[0]))
     state = session.plan(15)
     _, command = session.save()
@@ -127,7 +127,7 @@ def test_command_that_repeats_by_flags(record: Path) -> None:
 
 
 def test_command_where_no_flags_repeat(record: Path) -> None:
-    session = Session(record)
+    session = EditSession(record)
     first = spans(session.describe())[0]
     session.decide(move(*first, first[0] + 0.3, first[1]))
     assert session.save()[1] == f"vidsum edit {record} --apply"
@@ -135,7 +135,7 @@ def test_command_where_no_flags_repeat(record: Path) -> None:
 
 def test_foreign_video_is_not_replaced(record: Path) -> None:
     record.with_suffix(".mp4").write_bytes(b"mine")
-    session = Session(record, with_video=True)
+    session = EditSession(record, with_video=True)
     session.decide(leave(*spans(session.describe())[0]))
     with pytest.raises(OutputError, match="already exists"):
         session.save()
@@ -144,14 +144,14 @@ def test_foreign_video_is_not_replaced(record: Path) -> None:
 
 
 def test_nothing_is_left_to_save(record: Path) -> None:
-    session = Session(record)
+    session = EditSession(record)
     session.decide(leave(0, 60))
     with pytest.raises(UsageError, match="empty"):
         session.save()
 
 
 def test_highlights_are_planned_and_saved(made: Path) -> None:
-    session = Session(made / "film_highlights.json")
+    session = EditSession(made / "film_highlights.json")
     state = session.plan(2)
     assert len(state["parts"]) <= 2
     piece = session.describe()["pieces"][4]
@@ -172,17 +172,17 @@ def test_files_that_are_refused(made: Path, record: Path, name: str) -> None:
     if name == "film_shots.json":
         vidsum.write_json(vidsum.find_shots(made / "film.mp4"), made / name, overwrite=True)
     with pytest.raises((InputError, UsageError)):
-        Session(made / name)
+        EditSession(made / name)
 
 
 def test_decisions_of_another_program_are_refused(record: Path) -> None:
-    Session(record).decide(take(1, 2))
+    EditSession(record).decide(take(1, 2))
     text = decisions_path(record).read_text()
     digest = json.loads(text)["video_sha256"]
     decisions_path(record).write_text(text.replace(digest, "0" * 64))
     with pytest.raises(InputError, match="about another video"):
-        Session(record)
+        EditSession(record)
     decisions_path(record).write_text("my own notes")
     with pytest.raises(InputError, match="not a file of vidsum edit"):
-        Session(record)
+        EditSession(record)
     assert decisions_path(record).read_text() == "my own notes"

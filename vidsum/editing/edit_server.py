@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
 
-from vidsum.editing.session import Session
+from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.server.page_server import PageHandler, PageServer
 
@@ -25,7 +25,7 @@ class EditServer(PageServer):
     """A result at an address; `notify` gets lines about what is saved. Raises errors of `PageServer`."""
 
     def __init__(
-        self, session: Session, port: int, token: str | None = None, notify: Callable[[str], object] = str
+        self, session: EditSession, port: int, token: str | None = None, notify: Callable[[str], object] = str
     ) -> None:
         self.session, self._notify = session, notify
         self._saving, self.saving = Lock(), dict[str, Any](state="none")

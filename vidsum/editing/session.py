@@ -38,7 +38,7 @@ _SAME_S = 1e-3
 _TIMES = ("start_s", "end_s", "to_start_s", "to_end_s")
 
 
-class Session:
+class EditSession:
     """A result that is corrected. The file of its decisions is the only state, so that nothing is lost.
 
     Args:

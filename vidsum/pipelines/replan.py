@@ -14,7 +14,7 @@ from vidsum.pipelines.plan import Input, open_input
 from vidsum.pipelines.speech_evidence import plan_summary_speech
 from vidsum.pipelines.summarize import plan_summary
 from vidsum.results.clock import shift_times
-from vidsum.results.decisions import Decision, Plan
+from vidsum.results.decisions import Decision, NewPlan
 from vidsum.results.edited_parts import EditedParts, subtract_spans
 from vidsum.results.edits import Editable, edit_state, original_of
 from vidsum.results.moments import Highlights
@@ -42,7 +42,7 @@ def plan_again(
     video: VideoInfo,
     device: Extraction = Extraction(),
     progress: Progress | None = None,
-) -> Plan:
+) -> NewPlan:
     """Plan a result again: what was taken by hand stays in, what was left out stays out.
 
     Args:
@@ -82,7 +82,8 @@ def open_again(result: Editable, video: VideoInfo, device: Extraction) -> Input:
     )
     video_input = open_input(video.path, extraction)
     present: Mapping[str, Any] = video_input.provenance["parameters"]
-    differing = {name: parameters[name] for name in _SAMPLING if parameters.get(name) != present.get(name)}
+    recorded = {name: parameters[name] for name in _SAMPLING if name in parameters}
+    differing = {name: value for name, value in recorded.items() if value != present.get(name)}
     return open_input(video.path, replace(extraction, **differing)) if differing else video_input
 
 
@@ -177,7 +178,7 @@ def _plan_highlights(
     video: VideoInfo,
     device: Extraction,
     progress: Progress | None,
-) -> Plan:
+) -> NewPlan:
     names = {field.name for field in fields(HighlightSettings)}
     values = {name: value for name, value in made.provenance["highlights"].items() if name in names}
     settings = replace(HighlightSettings(**values), top_k=count + len(state.parts) + _MORE)

@@ -55,7 +55,7 @@ class PlannedPart(TypedDict):
     score: NotRequired[float]  # of a highlight
 
 
-class Plan(TypedDict):
+class NewPlan(TypedDict):
     """A new plan around the decisions so far, with its parts, so that no model is needed to apply it."""
 
     action: Literal["plan"]
@@ -64,7 +64,7 @@ class Plan(TypedDict):
     planned: Sequence[PlannedPart]
 
 
-Decision = Take | Leave | Move | Plan
+Decision = Take | Leave | Move | NewPlan
 
 
 class EditFacts(TypedDict):
