@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -41,28 +42,39 @@ def split_units(edges_s: Sequence[float], sentences: Sequence[SpokenSentence]) -
     return units
 
 
-def piece_of(
-    unit: Interval, curve: FloatArray, times_s: TimeArray, sentences: Sequence[SpokenSentence]
-) -> Interval:
-    """Return what a click takes of a unit: all of it, or of a long one its best piece, in whole sentences."""
-    start_s, end_s = unit
-    if end_s - start_s <= _WHOLE_S:
-        return unit
-    starts = [time for time in times_s.tolist() if start_s <= time <= end_s - _PIECE_S] or [start_s]
+def choose_pieces(
+    units: Sequence[Interval],
+    curve: FloatArray,
+    times_s: TimeArray,
+    sentences: Sequence[SpokenSentence],
+) -> list[Interval]:
+    """Return what a click takes of each unit: all of it, or of a long one its best piece.
 
-    def mean(time: float) -> float:
-        first, last = np.searchsorted(times_s, (time, time + _PIECE_S))
-        return float(curve[first:last].mean()) if last > first else 0.0
+    `curve` [T] at `times_s` [T] says which is the best. A piece begins and ends with sentences that are near.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)])
+    ends = np.searchsorted(times_s, times_s + _PIECE_S)
+    means = (sums[ends] - sums[: len(times_s)]) / np.maximum(ends - np.arange(len(times_s)), 1)
+    begins_s, finishes_s = [said.start_s for said in sentences], [said.end_s for said in sentences]
+    pieces = list[Interval]()
+    for start_s, end_s in units:
+        if end_s - start_s <= _WHOLE_S:
+            pieces.append((start_s, end_s))
+            continue
+        first, last = np.searchsorted(times_s, (start_s, end_s - _PIECE_S))
+        best_s = float(times_s[first + int(np.argmax(means[first:last]))]) if last > first else start_s
+        begin_s = _nearest(begins_s, best_s, (start_s, end_s))
+        finish_s = _nearest(finishes_s, best_s + _PIECE_S, (begin_s + 1, end_s))
+        pieces.append((begin_s, finish_s))
+    return pieces
 
-    begin_s = max(starts, key=mean)
-    finish_s = begin_s + _PIECE_S
-    inside = [said for said in sentences if start_s <= said.start_s and said.end_s <= end_s]
-    begins, ends = [said.start_s for said in inside], [said.end_s for said in inside]
-    first_s = min(begins, key=lambda time: abs(time - begin_s), default=begin_s)
-    last_s = min(ends, key=lambda time: abs(time - finish_s), default=finish_s)
-    begin_s = first_s if abs(first_s - begin_s) <= _NEAR_S else begin_s
-    finish_s = last_s if abs(last_s - finish_s) <= _NEAR_S and last_s - begin_s >= 1 else finish_s
-    return begin_s, finish_s
+
+def _nearest(times_s: Sequence[float], time_s: float, span: Interval) -> float:
+    """Return the nearest of some times, in order, that is in a span and near enough; else the time itself."""
+    number = bisect_left(times_s, time_s)
+    around = [time for time in times_s[max(0, number - 1) : number + 1] if span[0] <= time <= span[1]]
+    nearest = min(around, key=lambda time: abs(time - time_s), default=time_s)
+    return nearest if abs(nearest - time_s) <= _NEAR_S else time_s
 
 
 def curve_of(result: Summary | Highlights) -> tuple[FloatArray, TimeArray]:

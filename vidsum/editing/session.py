@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from vidsum.editing.film_view import PictureCache, curve_of, piece_of, split_units
+from vidsum.editing.film_view import PictureCache, choose_pieces, curve_of, split_units
 from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, save_edited, summary_files
@@ -74,6 +74,7 @@ class EditSession:
         self._path, self._lock = decisions_path(record), Lock()
         self._sha256 = self._made.provenance.get("video", {}).get("sha256")
         self._offset_s = start_offset_s(self.video)
+        self._files = self._find_files()
         status = Path(self.video.path).stat()
         self._video_state = status.st_size, status.st_mtime_ns
         self._facts()
@@ -90,7 +91,7 @@ class EditSession:
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the film, and the state, in times of players."""
         curve, times_s = curve_of(self._made)
-        pieces = [piece_of(unit, curve, times_s, self._sentences) for unit in self._units]
+        pieces = choose_pieces(self._units, curve, times_s, self._sentences)
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         with self._lock:
             state = self._describe_state(self._facts())
@@ -106,7 +107,7 @@ class EditSession:
             "pieces": self._later(pieces),
             "sentences": self._later(said),
             "curve": {"times_s": self._later(times_s.tolist()), "scores": curve.tolist()},
-            "files": [path.name for path in self.files().values()],
+            "files": [path.name for path in self._files.values()],
             **state,
         }
 
@@ -140,9 +141,9 @@ class EditSession:
         """
         with self._lock:
             decisions = self._facts()["decisions"]
-        files, edited = self.files(), apply_decisions(self._made, decisions)
+        files, edited = self._find_files(), apply_decisions(self._made, decisions)
         saved = save_edited(edited, self._saved, files, self._extraction, progress, overwrite=overwrite)
-        self._saved = edited
+        self._saved, self._files = edited, files
         if progress:
             progress("finding the command", 0, 0)
         return saved, self._command(decisions, files)
@@ -162,7 +163,7 @@ class EditSession:
             raise ForeignFileError("has changed; start vidsum edit again", subject=path)
         return file, status.st_mtime_ns
 
-    def files(self) -> dict[str, Path]:
+    def _find_files(self) -> dict[str, Path]:
         """Return the files that `save` writes, by kind."""
         files = files_of(self._saved, self.record)
         if self._with_video and isinstance(self._saved, Summary):

@@ -98,13 +98,18 @@ const drawLane = () => {
   };
   const { times_s, scores } = film.curve, step = Math.max(1, Math.floor(times_s.length / 1000)), points = [];
   for (let at = 0; at < times_s.length; at += step) points.push(`${x(times_s[at])},${(97 - 90 * Math.max(...scores.slice(at, at + step)) / strip.top).toFixed(1)}`);
-  const [from, to] = strip.window;
   lane.replaceChildren(
     ...state.parts.map(part => svg("rect", { class: "chosen", x: x(part.start_s), y: 0, width: x(Math.max(part.end_s - part.start_s, film.duration_s / 600)), height: 100 })),
     svg("polyline", { class: "curve", points: points.join(" ") }),
-    svg("rect", { class: "window", x: x(from), y: 1, width: x(to - from), height: 98 }),
+    svg("rect", { class: "window", y: 1, height: 98 }),
     svg("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
   headAt(lane, video.currentTime, film.duration_s);
+  drawWindow();
+};
+const drawWindow = () => {
+  const [from, to] = strip.window.map(time => 1000 * time / film.duration_s), sight = lane.querySelector(".window");
+  sight.setAttribute("x", from.toFixed(2));
+  sight.setAttribute("width", Math.max(to - from, 2).toFixed(2));
 };
 const list = () => byId("all").querySelector("ul").replaceChildren(...film.units.map((unit, number) => {
   const box = make("input", { type: "checkbox", onchange: () => toggle(number) });
@@ -160,7 +165,7 @@ const begin = about => {
   show(about, `${film.record}: ${count(film.units.length, "picture")}. Blue frames are in the result.`);
   strip.draw();
   if (state.parts.length) strip.reveal(strip.x(state.parts[0].start_s));
-  strip.box.addEventListener("drawn", () => drawLane());
+  strip.box.addEventListener("drawn", drawWindow);
   listen({ strip, video, player, undo, redo, save, pause, playResult, toggle, parts: () => state.parts });
 };
 

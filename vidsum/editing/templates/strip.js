@@ -16,6 +16,12 @@ const make = (tag, attributes = {}, ...children) => {
   return element;
 };
 const tenths = seconds => { const all = Math.round(10 * seconds); return `${clock(all / 10)}.${all % 10}`; };
+// the number of the last entry that is not above a value, in a list in order; 0 where all are above
+const lastUpTo = (list, value, of = each => each) => {
+  let low = 0, high = list.length;
+  while (high - low > 1) { const middle = (low + high) >> 1; if (of(list[middle]) <= value) low = middle; else high = middle; }
+  return low;
+};
 const overlap = (a, b) => Math.min(a[1], b[1]) - Math.max(a[0], b[0]);
 
 // `film` is what the server describes; `acts` has toggle(number), move(part, to), look(time), play(time)
@@ -39,8 +45,7 @@ class Strip {
 
   // the unit at a time, its place in the row, and back; linear within each cell
   unitAt(time) {
-    const found = this.film.units.findLastIndex(([start]) => start <= time + 1e-6);
-    return Math.max(found, 0);
+    return lastUpTo(this.film.units, time + 1e-6, unit => unit[0]);
   }
   x(time) {
     const number = this.unitAt(time), [start, end] = this.film.units[number];
@@ -48,7 +53,7 @@ class Strip {
     return this.lefts[number] + Math.min(Math.max(share, 0), 1) * this.widths[number];
   }
   time(x) {
-    const number = Math.max(this.lefts.findLastIndex(left => left <= x), 0), at = Math.min(number, this.widths.length - 1);
+    const at = Math.min(lastUpTo(this.lefts, x), this.widths.length - 1);
     const [start, end] = this.film.units[at];
     return start + Math.min(Math.max((x - this.lefts[at]) / this.widths[at], 0), 1) * (end - start);
   }
@@ -76,7 +81,7 @@ class Strip {
   }
   draw() {
     const low = this.box.scrollLeft - REACH, high = this.box.scrollLeft + this.box.clientWidth + REACH;
-    let first = Math.max(this.lefts.findLastIndex(left => left <= low), 0);
+    let first = lastUpTo(this.lefts, low);
     const visible = [];
     while (first < this.widths.length && this.lefts[first] < high && visible.length < MOST) visible.push(first++);
     for (const [number, cell] of this.cells) {
@@ -107,7 +112,7 @@ class Strip {
   }
   curve(number) {
     const [start, end] = this.film.units[number], { times_s, scores } = this.film.curve;
-    const first = Math.max(times_s.findLastIndex(time => time <= start), 0);
+    const first = lastUpTo(times_s, start);
     const points = [];
     for (let at = first; at < times_s.length && times_s[at] <= end; at += 1) points.push([Math.max(times_s[at], start), scores[at]]);
     if (!points.length) points.push([start, 0]);
