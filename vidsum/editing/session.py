@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 from vidsum.editing.film_view import PictureCache, choose_pieces, curve_of, split_units
 from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.outputs.edited_files import SavedFiles, files_of, save_edited, summary_files
+from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
+from vidsum.outputs.names import summary_files
 from vidsum.outputs.timelines import reopen_video
 from vidsum.pipelines.replan import find_places, flags_of, plan_again
 from vidsum.results.clock import shift_times
@@ -27,7 +28,7 @@ from vidsum.results.decisions import (
     read_decisions,
     write_decisions,
 )
-from vidsum.results.edits import apply_decisions, decisions_of, edit_state, editable, original_of
+from vidsum.results.edits import Editable, apply_decisions, decisions_of, edit_state, editable, original_of
 from vidsum.results.load import load
 from vidsum.results.result import round_number
 from vidsum.results.summary import Summary
@@ -146,7 +147,7 @@ class EditSession:
         self._saved, self._files = edited, files
         if progress:
             progress("finding the command", 0, 0)
-        return saved, self._command(decisions, files)
+        return saved, self._command(edited, decisions, files)
 
     def open_video(self) -> tuple[BinaryIO, int]:
         """Return the open video and its time. Raises MissingError, ForeignFileError: it is another one."""
@@ -227,11 +228,13 @@ class EditSession:
         frame_s = round(time_s * self.video.fps) / self.video.fps
         return round_number(min(max(frame_s, 0.0), self._made.video_duration_s))
 
-    def _command(self, decisions: Sequence[Decision], files: Mapping[str, Path]) -> str:
+    def _command(self, edited: Editable, decisions: Sequence[Decision], files: Mapping[str, Path]) -> str:
         """Return a command that makes the saved result again: by flags if they can say it."""
         again = f"vidsum edit {shlex.quote(str(self.record))} --apply"
-        only_main = set(files) <= {"json", "video"} and "video" in files
-        if not isinstance(self._made, Summary) or not only_main:
+        if not isinstance(edited, Summary) or not isinstance(self._made, Summary):
+            return again
+        outputs = flags_for_files(edited, files)
+        if outputs is None:
             return again
         try:
             flags = flags_of(self._made, decisions, self.video, self._extraction)
@@ -239,5 +242,4 @@ class EditSession:
             flags = None
         if flags is None:
             return again
-        words = ["vidsum", "summarize", self.video.path, *flags, "-o", str(files["video"])]
-        return shlex.join(words)
+        return shlex.join(["vidsum", "summarize", self.video.path, *flags, *outputs])

@@ -14,6 +14,7 @@ from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.clips import moment_writers, video_stem
 from vidsum.outputs.exports import export_targets, export_writers
 from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
+from vidsum.outputs.names import highlight_files, summary_files
 from vidsum.outputs.picture_files import draw_plot, storyboard_writers
 from vidsum.outputs.timelines import timeline_text
 from vidsum.pipelines.speech_evidence import export_subtitles
@@ -32,28 +33,6 @@ class SavedFiles:
 
     files: tuple[Path, ...]
     warnings: tuple[str, ...]
-
-
-def summary_files(base: Path, plot_format: str = "png") -> dict[str, Path]:
-    """Return all files that a summary may have, by kind; `base` is the MP4 or the JSON."""
-    stem = base.with_suffix("").name.removesuffix("_summary")
-    return {
-        "video": base.with_suffix(".mp4"),
-        "json": base.with_suffix(".json"),
-        "subtitles": base.with_suffix(".srt"),
-        "storyboard": base.with_name(f"{stem}_storyboard.png"),
-        "key_frames": base.with_name(f"{stem}_key_frames"),
-        "plot": base.with_name(f"{stem}_importance.{plot_format}"),
-    }
-
-
-def highlight_files(record: Path) -> dict[str, Path]:
-    """Return the pictures that highlights may have, by kind."""
-    stem = record.stem.removesuffix("_highlights")
-    return {
-        "plot": record.with_name(f"{stem}_highlights.png"),
-        "sheet": record.with_name(f"{stem}_highlights_sheet.png"),
-    }
 
 
 def files_of(result: Editable, record: Path) -> dict[str, Path]:
@@ -115,6 +94,18 @@ def save_edited(
     warnings = [notice.message if isinstance(notice, VidsumError) else notice for _, notice in notices]
     written = sorted({record, *changed})
     return SavedFiles(tuple(written), tuple(dict.fromkeys([*edited.warnings, *warnings])))
+
+
+def flags_for_files(edited: Summary, files: Mapping[str, Path]) -> list[str] | None:
+    """Return the flags of `vidsum summarize` for the files of a summary; None if they need other settings."""
+    if "video" not in files or read_encoding_tag(files["video"], edited.provenance) != "":
+        return None
+    if any(_media_paths(edited, kind, path) == "relative" for kind, path in files.items()):
+        return None
+    flags = {"html": "--report", **{kind: f"--{kind}" for kind in ("storyboard", "plot", "subtitles")}}
+    words = [flags[kind] for kind in files if kind in flags]
+    words += [word for kind in files if kind in FORMATS for word in ("--export", kind)]
+    return [*words, "-o", str(files["video"])]
 
 
 def _possible_files(result: Editable, record: Path) -> dict[str, Path]:

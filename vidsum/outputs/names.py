@@ -82,6 +82,28 @@ def _parts(source: str) -> tuple[str, str]:
     return path, video
 
 
+def summary_files(base: Path, plot_format: str = "png") -> dict[str, Path]:
+    """Return all files that a summary may have, by kind; `base` is the MP4 or the JSON."""
+    stem = base.with_suffix("").name.removesuffix("_summary")
+    return {
+        "video": base.with_suffix(".mp4"),
+        "json": base.with_suffix(".json"),
+        "subtitles": base.with_suffix(".srt"),
+        "storyboard": base.with_name(f"{stem}_storyboard.png"),
+        "key_frames": base.with_name(f"{stem}_key_frames"),
+        "plot": base.with_name(f"{stem}_importance.{plot_format}"),
+    }
+
+
+def highlight_files(record: Path) -> dict[str, Path]:
+    """Return the pictures that highlights may have, by kind."""
+    stem = record.stem.removesuffix("_highlights")
+    return {
+        "plot": record.with_name(f"{stem}_highlights.png"),
+        "sheet": record.with_name(f"{stem}_highlights_sheet.png"),
+    }
+
+
 def folder_of(source: str, url: Url | None = None) -> Path:
     """Return the folder of a file; for an address, one named after its host, and its path there."""
     if url:
