@@ -26,7 +26,7 @@ def opened(browser: Any, server: EditServer, width: int = 1400, **options: Any) 
 
 
 def spans(server: EditServer) -> list[tuple[float, float]]:
-    return [(part["start_s"], part["end_s"]) for part in ask_edit(server)["parts"]]
+    return [(part["start_s"], part["end_s"]) for part in ask_edit(server)["groups"][0]["parts"]]
 
 
 def ask_edit(server: EditServer) -> Any:
@@ -39,7 +39,9 @@ def free_unit(server: EditServer) -> int:
     return next(
         number
         for number, (start_s, end_s) in enumerate(about["units"])
-        if not any(part["start_s"] < end_s and start_s < part["end_s"] for part in about["parts"])
+        if not any(
+            part["start_s"] < end_s and start_s < part["end_s"] for part in about["groups"][0]["parts"]
+        )
     )
 
 
@@ -121,15 +123,15 @@ def test_ends_snap_unless_shift_frees_them(browser: Any, server: EditServer) -> 
     number = free_unit(server)
     cell(tab, number).click()
     said(tab, "Taken")
-    (part,) = [part for part in ask_edit(server)["parts"] if part["by_hand"]]
+    (part,) = [part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"]]
     places, grip = ask_edit(server)["places"], tab.locator(".frame.by_hand .grip.end")
     drag(tab, grip, -30, is_free=True)
-    (freed,) = [part for part in ask_edit(server)["parts"] if part["by_hand"]]
+    (freed,) = [part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"]]
     assert part["start_s"] < freed["end_s"] < part["end_s"]
     assert freed["end_s"] not in places
     assert freed["end_s"] * 10 == pytest.approx(round(freed["end_s"] * 10))  # at a frame
     drag(tab, grip, 27)
-    (snapped,) = [part for part in ask_edit(server)["parts"] if part["by_hand"]]
+    (snapped,) = [part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"]]
     assert snapped["end_s"] == part["end_s"]
     assert tab.faults == []
 
@@ -138,19 +140,19 @@ def test_ends_move_by_keys(browser: Any, server: EditServer) -> None:
     tab, number = opened(browser, server), free_unit(server)
     cell(tab, number).click()
     said(tab, "Taken")
-    (part,) = [part for part in ask_edit(server)["parts"] if part["by_hand"]]
+    (part,) = [part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"]]
     tab.keyboard.press("]")
     assert tab.evaluate("document.activeElement.dataset.side") == "end"
     tab.keyboard.press("ArrowRight")
     said(tab, "Now")
     about = ask_edit(server)
-    (longer,) = [part for part in about["parts"] if part["by_hand"]]
+    (longer,) = [part for part in about["groups"][0]["parts"] if part["by_hand"]]
     assert longer["end_s"] >= min(place for place in about["places"] if place > part["end_s"])
     tab.keyboard.press("Shift+ArrowLeft")
     until(tab, "document.getElementById('undo').disabled === false")
     until(tab, "document.activeElement.dataset.side === 'end'")
     for _ in range(50):
-        (freed,) = [part for part in ask_edit(server)["parts"] if part["by_hand"]]
+        (freed,) = [part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"]]
         if freed != longer:
             break
         tab.wait_for_timeout(50)
@@ -162,12 +164,12 @@ def test_length_plans_again(browser: Any, server: EditServer) -> None:
     tab, number = opened(browser, server), free_unit(server)
     cell(tab, number).click()
     said(tab, "Taken")
-    taken = next(part for part in ask_edit(server)["parts"] if part["by_hand"])
+    taken = next(part for part in ask_edit(server)["groups"][0]["parts"] if part["by_hand"])
     tab.get_by_label("Length, at most").fill("30")
     said(tab, "Planned again")
     about = ask_edit(server)
-    assert taken in about["parts"]
-    assert 15 < about["used_s"] <= 30
+    assert taken in about["groups"][0]["parts"]
+    assert 15 < about["groups"][0]["used_s"] <= 30
     tab.locator("h1").click()
     tab.keyboard.press("l")
     tab.keyboard.press("ArrowLeft")
@@ -253,10 +255,13 @@ def many_units(about: dict[str, Any], count: int) -> dict[str, Any]:
     """The film with so many shots of five seconds, every seventh in the result."""
     units = [[5.0 * number, 5.0 * number + 5] for number in range(count)]
     times = [0.5 * number for number in range(10 * count)]
-    parts = [{"start_s": start + 1, "end_s": start + 4, "by_hand": False} for start, _ in units[::7]]
-    curve = {"times_s": times, "scores": [number % 17 / 17 for number in range(len(times))]}
-    facts = {"units": units, "pieces": units, "places": [start for start, _ in units], "parts": parts}
-    return {**about, **facts, "curve": curve, "duration_s": 5.0 * count, "used_s": 3.0 * len(parts)}
+    parts = [
+        {"start_s": start + 1, "end_s": start + 4, "by_hand": False, "title": ""} for start, _ in units[::7]
+    ]
+    group = {"parts": parts, "left": [], "used_s": 3.0 * len(parts), "by_hand_s": 0}
+    curve = {"times_s": times, "curves": [[number % 17 / 17 for number in range(len(times))]]}
+    facts = {"units": units, "pieces": units, "places": [start for start, _ in units], "groups": [group]}
+    return {**about, **facts, **curve, "duration_s": 5.0 * count}
 
 
 VISIBLE = """
@@ -304,6 +309,6 @@ def test_highlights_page(browser: Any, made: Path) -> None:
         said(tab, "Taken")
         tab.get_by_label("Highlights, at most").fill("1")
         said(tab, "Planned again")
-        assert [part["by_hand"] for part in ask_edit(server)["parts"]] == [True]
+        assert [part["by_hand"] for part in ask_edit(server)["groups"][0]["parts"]] == [True]
         assert tab.faults == []
     decisions_path(made / "film_highlights.json").unlink()

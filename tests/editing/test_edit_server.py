@@ -33,9 +33,18 @@ def is_untouched(record: Path) -> bool:
 
 def test_page_needs_nothing_else(server: EditServer) -> None:
     page = ask(server, "/")
-    names = ("/base.css", "/edit.css", "/player.js", "/edit.js", "/strip.js", "/server.js", "/keys.js")
+    names = (
+        "/base.css",
+        "/edit.css",
+        "/player.js",
+        "/edit.js",
+        "/strip.js",
+        "/words.js",
+        "/server.js",
+        "/keys.js",
+    )
     texts = [ask(server, name) for name in names]
-    assert [text.status for text in (page, *texts)] == [200] * 8
+    assert [text.status for text in (page, *texts)] == [200] * 9
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert "unsafe" not in page.headers["Content-Security-Policy"]
     for text in (page, *texts):
@@ -153,10 +162,10 @@ def test_odd_requests(server: EditServer, record: Path, path: str, body: Any) ->
 def test_decisions_undo_and_pictures(server: EditServer, record: Path) -> None:
     about = ask(server, "/api/edit").json
     state = ask(server, "/api/decide", "POST", TAKE).json
-    assert {"start_s": 6, "end_s": 8, "by_hand": True} in state["parts"]
+    assert {"start_s": 6, "end_s": 8, "by_hand": True, "title": ""} in state["groups"][0]["parts"]
     assert read_decisions(decisions_path(record))["decisions"] == [TAKE]
-    assert ask(server, "/api/undo", "POST", {}).json["parts"] == about["parts"]
-    assert ask(server, "/api/redo", "POST", {}).json["parts"] == state["parts"]
+    assert ask(server, "/api/undo", "POST", {}).json["groups"][0]["parts"] == about["groups"][0]["parts"]
+    assert ask(server, "/api/redo", "POST", {}).json["groups"][0]["parts"] == state["groups"][0]["parts"]
     for number in (0, len(about["units"]) - 1):
         picture = ask(server, f"/picture/{number}.jpg")
         assert (picture.headers["Content-Type"], picture.body[:2]) == ("image/jpeg", b"\xff\xd8")

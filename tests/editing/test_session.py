@@ -16,7 +16,7 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.results.decisions import decisions_path, read_decisions
 
-PARTS = ("parts", "left", "budget_s", "used_s")
+PARTS = ("groups", "removed", "budget_s", "count")
 
 
 def parts_of(state: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def parts_of(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def spans(state: dict[str, Any]) -> list[tuple[float, float]]:
-    return [(part["start_s"], part["end_s"]) for part in state["parts"]]
+    return [(part["start_s"], part["end_s"]) for part in state["groups"][0]["parts"]]
 
 
 def test_decisions_outlive_the_session(record: Path) -> None:
@@ -73,7 +73,7 @@ def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
 
 def test_edges_are_places_or_frames(record: Path) -> None:
     session = EditSession(record)
-    cut = session.describe()["cuts"][2]
+    cut = session.describe()["units"][2][0]
     state = session.decide(take(cut + 0.0004, cut + 1.234))
     (span,) = [span for span in spans(state) if span[0] == cut]
     assert span[1] * 10 == pytest.approx(round(span[1] * 10))
@@ -88,8 +88,8 @@ def test_plan_again_around_decisions(record: Path) -> None:
     state = session.plan(30)
     assert tuple(taken) in spans(state)
     assert all(end_s <= begun[0][0] or start_s >= begun[0][1] for start_s, end_s in spans(state))
-    assert 15 < state["used_s"] <= 30
-    assert session.plan(4)["used_s"] <= 4
+    assert 15 < state["groups"][0]["used_s"] <= 30
+    assert session.plan(4)["groups"][0]["used_s"] <= 4
 
 
 def test_saved_files_are_vidsums_own(record: Path) -> None:
@@ -146,14 +146,14 @@ def test_foreign_video_is_not_replaced(record: Path) -> None:
 def test_nothing_is_left_to_save(record: Path) -> None:
     session = EditSession(record)
     session.decide(leave(0, 60))
-    with pytest.raises(UsageError, match="empty"):
+    with pytest.raises(UsageError, match="nothing is left"):
         session.save()
 
 
 def test_highlights_are_planned_and_saved(made: Path) -> None:
     session = EditSession(made / "film_highlights.json")
     state = session.plan(2)
-    assert len(state["parts"]) <= 2
+    assert len(state["groups"][0]["parts"]) <= 2
     piece = session.describe()["pieces"][4]
     state = session.decide(take(*piece))
     assert tuple(piece) in spans(state)

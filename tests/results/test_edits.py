@@ -20,7 +20,7 @@ from vidsum.results.decisions import (
     write_decisions,
 )
 from vidsum.results.edited_parts import LEAST_S
-from vidsum.results.edits import apply_decisions, edit_state, editable, original_of
+from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
 from vidsum.results.moments import Highlights, Moment
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -102,7 +102,7 @@ def edges_in(decisions: list[Decision]) -> set[float]:
 
 @given(DECISIONS)
 def test_order_edges_and_budget_after_any_decisions(decisions: list[Decision]) -> None:
-    edited, state = apply_decisions(summary(), decisions), edit_state(summary(), decisions)
+    edited, state = apply_decisions(summary(), decisions), edit_groups(summary(), decisions)[0]
     times = [edge_s for segment in edited.segments for edge_s in segment]
     assert times == sorted(times)
     assert all(end_s > start_s for start_s, end_s in edited.segments)
@@ -133,9 +133,9 @@ def test_earlier_decisions_in_the_result_do_not_count(first: list[Decision], sec
 
 @given(DECISIONS)
 def test_plan_keeps_what_was_decided(decisions: list[Decision]) -> None:
-    before = edit_state(summary(), decisions)
+    before = edit_groups(summary(), decisions)[0]
     everything = plan(30.0, (0.0, LENGTH_S))
-    after = edit_state(summary(), [*decisions, everything])
+    after = edit_groups(summary(), [*decisions, everything])[0]
     assert [span for span in before.by_hand if span not in after.by_hand] == []
     for low_s, high_s in before.left:
         inside = [part for part in after.parts if min(part.end_s, high_s) - max(part.start_s, low_s) > 1e-6]
@@ -167,7 +167,7 @@ def test_leave_out_a_part_of_a_segment() -> None:
 
 def test_move_an_end() -> None:
     assert segments(move(3.2, 6.2, 3.2, 5.5))[0] == (3.2, 5.5)
-    assert edit_state(summary(), [move(3.2, 6.2, 3.2, 5.5)]).left == ((5.5, 6.2),)
+    assert edit_groups(summary(), [move(3.2, 6.2, 3.2, 5.5)])[0].left == ((5.5, 6.2),)
     assert segments(move(3.2, 6.2, 5, 5)) == SEGMENTS
 
 

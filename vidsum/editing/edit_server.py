@@ -16,7 +16,7 @@ _ASSETS = {
     "/player.js": ("javascript", "results/templates/player.js"),
     **{
         f"/{name}.js": ("javascript", f"editing/templates/{name}.js")
-        for name in ("edit", "strip", "server", "keys")
+        for name in ("edit", "strip", "words", "server", "keys")
     },
 }
 

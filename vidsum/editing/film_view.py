@@ -12,15 +12,19 @@ from threading import Lock
 import numpy as np
 
 from vidsum.errors import MissingError
-from vidsum.results.moments import Highlights
+from vidsum.results.edits import Editable
+from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.result import round_number
 from vidsum.results.sentences import SpokenSentence
 from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 from vidsum.video.read import read_jpegs
 
 _LONG_S, _PART_S = 15.0, 10.0  # a longer shot is shown in parts of about that length
 _WHOLE_S, _PIECE_S = 8.0, 5.0  # a longer unit is taken by a piece of that length
 _NEAR_S = 2.0  # how far a piece moves to the edge of a sentence
+_REACH_S = 0.15  # of a cut from the word that it spares
 _SIDE, _QUALITY = 240, 78
 _TOGETHER = 6  # pictures that are decoded together
 _MAX_PICTURES = 4000  # in memory: about 40 MB
@@ -53,7 +57,7 @@ def choose_pieces(
     `curve` [T] at `times_s` [T] says which is the best. A piece begins and ends with sentences that are near.
     """
     sums = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)])
-    ends = np.searchsorted(times_s, times_s + _PIECE_S)
+    ends = np.searchsorted(times_s, times_s + _PIECE_S)  # empty without a curve: pieces begin with units
     means = (sums[ends] - sums[: len(times_s)]) / np.maximum(ends - np.arange(len(times_s)), 1)
     begins_s, finishes_s = [said.start_s for said in sentences], [said.end_s for said in sentences]
     pieces = list[Interval]()
@@ -77,10 +81,33 @@ def _nearest(times_s: Sequence[float], time_s: float, span: Interval) -> float:
     return nearest if abs(nearest - time_s) <= _NEAR_S else time_s
 
 
-def curve_of(result: Summary | Highlights) -> tuple[FloatArray, TimeArray]:
-    """Return the curve by which the parts of a result were chosen, and its times."""
-    curve = result.importance if isinstance(result, Summary) else result.saliency
-    return curve, result.timestamps
+def curves_of(result: Editable) -> tuple[list[FloatArray], TimeArray]:
+    """Return the curve by which the parts of each group of a result were chosen, and the times of all.
+
+    Trimmed films and chapters have none, and moments that were saved without curves.
+    """
+    if isinstance(result, Summary):
+        return [result.importance], result.timestamps
+    if isinstance(result, Highlights):
+        return [result.saliency], result.timestamps
+    if isinstance(result, Grounding) and len(result.timestamps):
+        return [query.saliency for query in result.queries], result.timestamps
+    groups = len(result.queries) if isinstance(result, Grounding) else 1
+    return [np.zeros(0, np.float32)] * groups, np.zeros(0)
+
+
+def spoken_spans(transcript: Transcript | None) -> list[tuple[float, float, str]]:
+    """Return the words of speech with the times at which a cut falls: in the middle of the pauses between."""
+    words = transcript.trusted.spoken if transcript else []
+    edges_s = [(max(word.start_s - _REACH_S, 0.0), word.end_s + _REACH_S) for word in words]
+    for number, (word, after) in enumerate(pairwise(words)):
+        middle_s = (word.end_s + after.start_s) / 2
+        edges_s[number] = edges_s[number][0], min(edges_s[number][1], middle_s)
+        edges_s[number + 1] = max(edges_s[number + 1][0], middle_s), edges_s[number + 1][1]
+    return [
+        (round_number(start_s), round_number(max(end_s, start_s)), word.text.strip())
+        for (start_s, end_s), word in zip(edges_s, words, strict=True)
+    ]
 
 
 class PictureCache:

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from vidsum.editing.film_view import PictureCache, choose_pieces, curve_of, split_units
+from vidsum.editing.film_view import PictureCache, choose_pieces, curves_of, split_units, spoken_spans
 from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
@@ -28,10 +28,13 @@ from vidsum.results.decisions import (
     read_decisions,
     write_decisions,
 )
-from vidsum.results.edits import Editable, apply_decisions, decisions_of, edit_state, editable, original_of
-from vidsum.results.load import load
+from vidsum.results.edited_parts import EditedParts
+from vidsum.results.edits import Editable, apply_decisions, decisions_of, edit_groups, editable, original_of
+from vidsum.results.load import load, load_text_for
+from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import round_number
-from vidsum.results.summary import Summary
+from vidsum.results.summary import Summary, Trim
+from vidsum.results.transcript import Transcript
 from vidsum.types import Progress
 from vidsum.video.probe import start_offset_s
 
@@ -63,9 +66,7 @@ class EditSession:
     ) -> None:
         result = load(record)
         if not isinstance(result, Cutting):
-            raise UsageError(
-                "cannot be edited", hint="give a result of summarize or highlights", subject=record
-            )
+            raise UsageError("cannot be edited", hint="give a result", subject=record)
         self._saved = editable(result)
         if self._saved.video is None:
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
@@ -79,35 +80,50 @@ class EditSession:
         status = Path(self.video.path).stat()
         self._video_state = status.st_size, status.st_mtime_ns
         self._facts()
-        edges_s, transcript = find_places(self._made, self.video, extraction, progress)
+        edges_s, cached = find_places(self._made, self.video, extraction, progress)
+        transcript = load_text_for(record, self.video, Transcript) or cached
         self._sentences = transcript.trusted.sentences() if transcript else []
+        self._words = spoken_spans(transcript)
         self._units = split_units(edges_s, self._sentences)
         self.pictures = PictureCache(self.video, self._units)
-        spoken = [edge_s for said in self._sentences for edge_s in (said.start_s, said.end_s)]
-        parts = [edge_s for part in edit_state(self._made, []).parts for edge_s in part.interval]
-        ends = [0.0, self._made.video_duration_s]
         self._cuts = sorted({round_number(edge_s) for edge_s in edges_s})
-        self._places = sorted({*self._cuts, *map(round_number, (*spoken, *parts, *ends))})
+        self._places = self._find_places()
+        spoken = {edge_s for start_s, end_s, _ in self._words for edge_s in (start_s, end_s)}
+        self._exact_s = sorted({*self._places, *spoken})
+
+    def _find_places(self) -> list[float]:
+        """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was."""
+        spans: list[tuple[float, float]] = [(said.start_s, said.end_s) for said in self._sentences]
+        if isinstance(self._made, Trim):
+            spans = [(start_s, end_s) for start_s, end_s, _ in self._words]
+        spans += [part.interval for group in edit_groups(self._made, []) for part in group.parts]
+        edges_s = {round_number(edge_s) for span in spans for edge_s in span}
+        duration_s = self._made.video_duration_s
+        inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)
+        return sorted({*self._cuts, 0.0, round_number(duration_s), *inside})
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the film, and the state, in times of players."""
-        curve, times_s = curve_of(self._made)
-        pieces = choose_pieces(self._units, curve, times_s, self._sentences)
+        curves, times_s = curves_of(self._made)
+        pieces = choose_pieces(self._units, curves[0], times_s, self._sentences)
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         with self._lock:
             state = self._describe_state(self._facts())
+        is_of_queries = isinstance(self._made, Grounding)
         return {
             "name": Path(self.video.path).name,
             "kind": self._made.kind,
             "record": self.record.name,
             "duration_s": self._made.video_duration_s + self._offset_s,
             "fps": self.video.fps,
-            "cuts": self._later(self._cuts),
             "places": self._later(self._places),
             "units": self._later(self._units),
             "pieces": self._later(pieces),
             "sentences": self._later(said),
-            "curve": {"times_s": self._later(times_s.tolist()), "scores": curve.tolist()},
+            "words": self._later(self._words),
+            "queries": [query.query for query in self._made.queries] if is_of_queries else [],  # type: ignore[union-attr]
+            "times_s": self._later(times_s.tolist()),
+            "curves": [curve.tolist() for curve in curves],
             "files": [path.name for path in self._files.values()],
             **state,
         }
@@ -193,26 +209,35 @@ class EditSession:
         return state
 
     def _describe_state(self, facts: EditFacts) -> dict[str, Any]:
-        state = edit_state(self._made, facts["decisions"])
+        groups = edit_groups(self._made, facts["decisions"])
+        removed: Sequence[Any] = ()
+        if isinstance(self._made, Trim):
+            removed = shift_times(apply_decisions(self._made, facts["decisions"]).removed, self._offset_s)
+        return {
+            "groups": [self._describe_group(group) for group in groups],
+            "removed": [vars(part) for part in removed],
+            "budget_s": groups[0].limit_s if isinstance(self._made, Summary) else None,
+            "count": groups[0].count if isinstance(self._made, Highlights) else None,
+            "undo": len(facts["decisions"]),
+            "redo": len(facts["undone"]),
+            "is_saved": facts["decisions"] == decisions_of(self._saved),
+        }
+
+    def _describe_group(self, group: EditedParts) -> dict[str, Any]:
         parts = [
             {
                 "start_s": part.start_s + self._offset_s,
                 "end_s": part.end_s + self._offset_s,
                 "by_hand": part.by_hand,
+                "title": part.title,
             }
-            for part in state.parts
+            for part in group.parts
         ]
-        is_summary = isinstance(self._made, Summary)
         return {
             "parts": parts,
-            "left": self._later(state.left),
-            "used_s": state.length_s,
-            "by_hand_s": sum(end_s - start_s for start_s, end_s in state.by_hand),
-            "budget_s": state.limit_s if is_summary else None,
-            "count": None if is_summary else state.count,
-            "undo": len(facts["decisions"]),
-            "redo": len(facts["undone"]),
-            "is_saved": facts["decisions"] == decisions_of(self._saved),
+            "left": self._later(group.left),
+            "used_s": group.length_s,
+            "by_hand_s": sum(end_s - start_s for start_s, end_s in group.by_hand),
         }
 
     def _later(self, times: Any) -> Any:
@@ -220,8 +245,8 @@ class EditSession:
 
     def _exact(self, time_s: float) -> float:
         """Return the place that a time means, or the time of a frame."""
-        number = bisect.bisect_left(self._places, time_s)
-        around = self._places[max(0, number - 1) : number + 1]
+        number = bisect.bisect_left(self._exact_s, time_s)
+        around = self._exact_s[max(0, number - 1) : number + 1]
         place = min(around, key=lambda place: abs(place - time_s))
         if abs(place - time_s) < _SAME_S:
             return place

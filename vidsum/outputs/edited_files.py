@@ -14,15 +14,16 @@ from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.clips import moment_writers, video_stem
 from vidsum.outputs.exports import export_targets, export_writers
 from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
-from vidsum.outputs.names import highlight_files, summary_files
+from vidsum.outputs.names import moment_files, summary_files
 from vidsum.outputs.picture_files import draw_plot, storyboard_writers
-from vidsum.outputs.timelines import timeline_text
+from vidsum.outputs.timelines import copy_suffix, timeline_text, write_chaptered
 from vidsum.pipelines.speech_evidence import export_subtitles
 from vidsum.results.edits import Editable
 from vidsum.results.formats import FORMATS, TimelineFormat
-from vidsum.results.moments import Highlights
+from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.settings import MediaPaths
-from vidsum.results.summary import Summary
+from vidsum.results.shots import Chapters
+from vidsum.results.summary import Summary, Trim
 from vidsum.types import Progress
 from vidsum.video.settings import Clips, Encoding, Shorts
 
@@ -69,18 +70,18 @@ def save_edited(
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         overwrite: replace files that vidsum did not write too.
 
-    Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left of a summary.
+    Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left.
     InputError: the video is not there any more.
     """
-    if isinstance(edited, Summary) and not edited.segments:
-        raise UsageError("the summary is empty", hint="take a part of the video")
+    if isinstance(edited, Summary | Trim) and not edited.segments:
+        raise UsageError("nothing is left of it", hint="take a part of the video")
     record = files["json"]
     artifacts = Artifacts(record, files)
     exports = [kind for kind in files if kind in FORMATS or kind == "html"]
     writers = {**_writers(before, files, extraction, progress)}
     for kind in exports:
         paths = _media_paths(before, kind, files[kind])
-        clips = _clip_place(files, record) if kind == "html" else None
+        clips = _clip_place(before, files) if kind == "html" else None
         writers |= export_writers(artifacts, [kind], paths, clips)
     reads: Reads = reads_of([edited.video.path] if edited.video else [])
     changed, _, notices = artifacts.write(
@@ -111,11 +112,18 @@ def flags_for_files(edited: Summary, files: Mapping[str, Path]) -> list[str] | N
 def _possible_files(result: Editable, record: Path) -> dict[str, Path]:
     source = result.video.path if result.video else record.name
     exports = export_targets([*FORMATS], record, source, page=True)  # type: ignore[list-item]
-    if isinstance(result, Highlights):
-        return {**highlight_files(record), **exports}
-    summary = summary_files(record)
-    svg = summary["plot"].with_suffix(".svg")
-    return {**summary, **({"plot": svg} if svg.exists() else {}), **exports}
+    files = {}
+    if isinstance(result, Summary):
+        files = summary_files(record)
+    elif isinstance(result, Trim):
+        files = {"video": record.with_suffix(".mp4")}
+    elif isinstance(result, Chapters):
+        files = {"copy": record.with_suffix(copy_suffix(source))}
+    else:
+        files = moment_files(record, result.kind)
+    if "plot" in files and (drawing := files["plot"].with_suffix(".svg")).exists():
+        files["plot"] = drawing
+    return {**files, **exports}
 
 
 def _clip_folder(name: str, record: Path) -> Path | None:
@@ -124,15 +132,19 @@ def _clip_folder(name: str, record: Path) -> Path | None:
     return path.parent if path.suffix == ".mp4" and video_stem(path.stem) else None
 
 
-def _clip_place(files: Mapping[str, Path], record: Path) -> tuple[Path, str] | None:
-    return (files["clips"], _clip_stem(record)) if "clips" in files else None
+def _clip_place(before: Editable, files: Mapping[str, Path]) -> tuple[Path, str] | None:
+    return (files["clips"], _clip_stem(before, files["json"])) if "clips" in files else None
 
 
-def _clip_stem(record: Path) -> str:
+def _clip_stem(before: Editable, record: Path) -> str:
     """Return the video in the names of the clips of a record."""
+    stems = (video_stem(path.stem) for path in _clips_of(record))
+    return next(filter(None, stems), record.stem.removesuffix(f"_{before.kind}"))
+
+
+def _clips_of(record: Path) -> list[Path]:
     _, hashes = Artifacts(record).read()
-    stems = (video_stem(Path(name).stem) for name in hashes if name.endswith(".mp4"))
-    return next(filter(None, stems), record.stem.removesuffix("_highlights"))
+    return [record.parent / name for name in sorted(hashes) if _clip_folder(name, record)]
 
 
 def _writers(
@@ -140,17 +152,16 @@ def _writers(
 ) -> dict[str, Writer]:
     """Return the writers of all kinds but exports, with the choices that the files were made with."""
     provenance = before.provenance
-    if isinstance(before, Highlights):
-        clips = (
-            sorted(files["clips"].glob(f"*_{_clip_stem(files['json'])}_*.mp4")) if "clips" in files else []
-        )
-        tags = (read_encoding_tag(path, provenance) for path in clips)
+    if isinstance(before, Chapters):
+        return {"copy": _write_copy}
+    if isinstance(before, Highlights | Grounding):
+        tags = (read_encoding_tag(path, provenance) for path in _clips_of(files["json"]))
         settings = Clips.from_tag(next((tag for tag in tags if tag is not None), ""))
-        return moment_writers(_clip_stem(files["json"]), settings, extraction, progress)
+        return moment_writers(_clip_stem(before, files["json"]), settings, extraction, progress)
     tag = (read_encoding_tag(files["video"], provenance) or "") if "video" in files else ""
     encoding, shorts = Encoding.from_tag(tag), Shorts.from_tag(tag)
 
-    def write_video(summary: Summary, path: Path) -> tuple[str, ...]:
+    def write_video(summary: Summary | Trim, path: Path) -> tuple[str, ...]:
         return encode_segments(summary, path, tag.startswith("copy"), encoding, shorts, extraction, progress)
 
     def write_subtitles(summary: Summary, path: Path) -> tuple[str, ...]:
@@ -158,6 +169,11 @@ def _writers(
 
     pictures = {**storyboard_writers(), "plot": draw_plot}
     return {"subtitles": write_subtitles, "video": write_video, **pictures}
+
+
+def _write_copy(chapters: Chapters, path: Path) -> tuple[str, ...]:
+    write_chaptered(chapters, path)
+    return ()
 
 
 def _media_paths(before: Editable, kind: str, path: Path) -> MediaPaths:

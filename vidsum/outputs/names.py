@@ -95,12 +95,12 @@ def summary_files(base: Path, plot_format: str = "png") -> dict[str, Path]:
     }
 
 
-def highlight_files(record: Path) -> dict[str, Path]:
-    """Return the pictures that highlights may have, by kind."""
-    stem = record.stem.removesuffix("_highlights")
+def moment_files(record: Path, kind: str) -> dict[str, Path]:
+    """Return the pictures that moments or highlights (`kind`) may have, by kind of file."""
+    stem = record.stem.removesuffix(f"_{kind}")
     return {
-        "plot": record.with_name(f"{stem}_highlights.png"),
-        "sheet": record.with_name(f"{stem}_highlights_sheet.png"),
+        "plot": record.with_name(f"{stem}_{kind}.png"),
+        "sheet": record.with_name(f"{stem}_{kind}_sheet.png"),
     }
 
 

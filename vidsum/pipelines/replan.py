@@ -13,10 +13,11 @@ from vidsum.pipelines.highlights import plan_highlights
 from vidsum.pipelines.plan import Input, open_input
 from vidsum.pipelines.speech_evidence import plan_summary_speech
 from vidsum.pipelines.summarize import plan_summary
+from vidsum.results.cached import find_features
 from vidsum.results.clock import shift_times
 from vidsum.results.decisions import Decision, NewPlan
 from vidsum.results.edited_parts import EditedParts, subtract_spans
-from vidsum.results.edits import Editable, edit_state, original_of
+from vidsum.results.edits import Editable, edit_groups, original_of
 from vidsum.results.moments import Highlights
 from vidsum.results.result import round_number
 from vidsum.results.summary import Summary
@@ -55,9 +56,11 @@ def plan_again(
 
     Returns the decision to make. Raises the errors of `summarize` and `find_highlights`.
     """
-    made, state = original_of(result), edit_state(result, decisions)
+    made, state = original_of(result), edit_groups(result, decisions)[0]
     if isinstance(made, Highlights):
         return _plan_highlights(made, state, round(limit), video, device, progress)
+    if not isinstance(made, Summary):
+        raise UsageError(f"{made.kind} are not planned again", hint="a summary and highlights are")
     taken_s = sum(end_s - start_s for start_s, end_s in state.by_hand)
     budget_s = round_number(max(limit, taken_s))
     spans: Sequence[Interval] = ()
@@ -90,12 +93,16 @@ def open_again(result: Editable, video: VideoInfo, device: Extraction) -> Input:
 def find_places(
     result: Editable, video: VideoInfo, device: Extraction, progress: Progress | None
 ) -> tuple[Sequence[float], Transcript | None]:
-    """Return the edges of the shots of a result's video, and its transcript if that is in the cache."""
+    """Return the edges of the shots of a result's video, and its transcript, if they are in the cache.
+
+    Only highlights have their shots found anew; else an uncut film is a single shot.
+    """
     video_input = open_again(result, video, device)
     speech = plan_summary_speech(Selection(), video_input)
+    edges_s = [0.0, round_number(result.video_duration_s)]
     if isinstance(result, Summary):
         edges_s = [result.shots[0].start_s, *(shot.end_s for shot in result.shots)]
-    else:
+    elif isinstance(result, Highlights) or (device.cache and find_features(video_input.jobs[0].provenance)):
         (features, *_), pictures = video_input.read(progress)
         edges_s = [round_number(edge_s) for edge_s in find(features, pictures=pictures).edges_s.tolist()]
     return edges_s, speech.run(progress) if speech else None
@@ -108,7 +115,7 @@ def flags_of(
 
     Summaries with other settings than a budget and parts to keep or drop have none.
     """
-    made, state = original_of(result), edit_state(result, decisions)
+    made, state = original_of(result), edit_groups(result, decisions)[0]
     facts = made.provenance.get("summary", {})
     settings = {field.name for field in fields(Selection)} & facts.keys()
     plain = open_input(

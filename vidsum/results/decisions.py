@@ -15,7 +15,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from vidsum.errors import InputError, OutputError, safe_name
 from vidsum.io.atomic import write_text
 from vidsum.io.text import read_json
-from vidsum.types import Count, Seconds, Sha256
+from vidsum.types import Count, FilledText, Seconds, Sha256
 
 ENDING = ".edits"  # in place of the `.json` of the result
 _SCHEMA = "vidsum.edits/1"
@@ -27,6 +27,7 @@ class Take(TypedDict):
     action: Literal["take"]
     start_s: Seconds
     end_s: Seconds
+    query: NotRequired[Count]  # of moments: the number of the query, from 0; the first if missing
 
 
 class Leave(TypedDict):
@@ -35,6 +36,8 @@ class Leave(TypedDict):
     action: Literal["leave"]
     start_s: Seconds
     end_s: Seconds
+    query: NotRequired[Count]
+    text: NotRequired[str]  # the words that go
 
 
 class Move(TypedDict):
@@ -45,6 +48,7 @@ class Move(TypedDict):
     end_s: Seconds
     to_start_s: Seconds
     to_end_s: Seconds
+    query: NotRequired[Count]
 
 
 class PlannedPart(TypedDict):
@@ -64,7 +68,22 @@ class NewPlan(TypedDict):
     planned: Sequence[PlannedPart]
 
 
-Decision = Take | Leave | Move | NewPlan
+class Rename(TypedDict):
+    """A chapter that gets another title."""
+
+    action: Literal["rename"]
+    start_s: Seconds  # a time in the chapter
+    title: FilledText
+
+
+class Merge(TypedDict):
+    """A chapter that becomes a part of the chapter before it."""
+
+    action: Literal["merge"]
+    start_s: Seconds  # a time in the chapter
+
+
+Decision = Take | Leave | Move | NewPlan | Rename | Merge
 
 
 class EditFacts(TypedDict):

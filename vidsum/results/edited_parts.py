@@ -9,6 +9,8 @@ from vidsum.results.decisions import Decision
 from vidsum.results.result import round_number
 from vidsum.types import Interval, join_near
 
+Score = Callable[[Interval], float]
+"""Gives the score of a span."""
 LEAST_S = 0.2  # a shorter rest of a part is left out with it
 _SAME_S = 1e-6
 
@@ -21,6 +23,7 @@ class Part:
     end_s: float
     score: float = 0.0
     by_hand: bool = False  # whether somebody took it; others give way to it
+    title: str = ""  # of a chapter
 
     @property
     def length_s(self) -> float:
@@ -59,7 +62,7 @@ def decide(
     state: EditedParts,
     decision: Decision,
     duration_s: float,
-    score: Callable[[Interval], float],
+    score: Score,
     *,
     whole: bool = False,
 ) -> EditedParts:
@@ -77,6 +80,8 @@ def decide(
     """
     if decision["action"] == "plan":
         return _plan_again(state, decision, duration_s, score)
+    if decision["action"] == "rename" or decision["action"] == "merge":  # of chapters
+        return state
     span = _limited(decision["start_s"], decision["end_s"], duration_s)
     if decision["action"] == "leave":
         return _leave(state, span, whole=whole)
@@ -92,7 +97,7 @@ def _limited(start_s: float, end_s: float, duration_s: float) -> Interval:
     return round_number(min(max(start_s, 0.0), duration_s)), round_number(min(max(end_s, 0.0), duration_s))
 
 
-def _take(state: EditedParts, span: Interval, score: Callable[[Interval], float]) -> EditedParts:
+def _take(state: EditedParts, span: Interval, score: Score) -> EditedParts:
     if span[1] - span[0] < LEAST_S:
         return state
     joined = [part for part in state.parts if _overlap(part.interval, span) > _SAME_S]

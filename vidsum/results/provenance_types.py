@@ -50,6 +50,7 @@ class TrimProvenance(TypedDict):
     video: NotRequired[HashedFile]
     trim: NotRequired[Parameters]
     speech: NotRequired[Parameters]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class Speech(TypedDict):
@@ -170,6 +171,7 @@ class MomentProvenance(TypedDict):
     speech: NotRequired[ComparedSpeech]
     screen_text: NotRequired[ComparedScreenText]
     sounds: NotRequired[ComparedSounds]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class RecordedHighlights(TypedDict):
@@ -263,3 +265,4 @@ class ChapterProvenance(TypedDict):
     video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts
     chapters: RecordedChapters
+    edit: NotRequired[Edit]  # what was corrected by hand

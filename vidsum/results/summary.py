@@ -107,7 +107,7 @@ class Summary(Result):
         return super().from_dict({**document, **facts, "video_fps": video["fps"] if video else 30.0})
 
 
-Reason = Literal["silence", "filler", "false start"]
+Reason = Literal["silence", "filler", "false start", "deleted"]
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ const listen = page => {
     if (event.altKey || event.isComposing || event.defaultPrevented || target.closest("dialog")) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (isControl && !["z", "y", "s"].includes(key)) return;
+    if (target.matches("input:not([type]), select")) return;
     if (target.matches("input[type=range]") && key !== "Escape" && key.length > 1) return;
     if (target.matches("button:not(.shot), summary, input[type=checkbox]") && ["Enter", " "].includes(key)) return;
     if (target.matches("video, [role=slider]:not(.grip)") && (key.length > 1 || key === " ")) return;

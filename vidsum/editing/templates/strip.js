@@ -31,7 +31,7 @@ class Strip {
     this.widths = film.units.map(([start, end]) => Math.min(Math.max(SCALE * (end - start), NARROWEST), WIDEST));
     this.lefts = [0];
     for (const width of this.widths) this.lefts.push(this.lefts.at(-1) + width);
-    this.top = Math.max(...film.curve.scores, 1e-9);
+    this.choose(0);
     this.band = make("div", { class: "band" });
     this.frames = make("div", { class: "frames" });
     this.head = make("div", { class: "head", "aria-hidden": "true" });
@@ -41,6 +41,14 @@ class Strip {
     box.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()));
     new ResizeObserver(() => this.draw()).observe(box);
     this.band.append(this.frames);
+  }
+
+  // the curve of a group, in the cells that are drawn too
+  choose(number) {
+    this.scores = this.film.curves[number] ?? [];
+    this.top = this.scores.reduce((top, score) => Math.max(top, score), 1e-9);
+    for (const cell of this.cells.values()) cell.remove();
+    this.cells.clear();
   }
 
   // the unit at a time, its place in the row, and back; linear within each cell
@@ -70,6 +78,7 @@ class Strip {
   }
   label(number) {
     const [start, end] = this.film.units[number], parts = this.partsIn(number);
+    if (this.film.kind === "chapters") return `${clock(start)} to ${clock(end)}, in ${parts.map(part => part.title).join(" and ")}`;
     const state = parts.length ? `in the result${parts.some(part => part.by_hand) ? ", by hand" : ""}` : "left out";
     return `${clock(start)} to ${clock(end)}, ${state}`;
   }
@@ -111,11 +120,11 @@ class Strip {
     return cell;
   }
   curve(number) {
-    const [start, end] = this.film.units[number], { times_s, scores } = this.film.curve;
+    const [start, end] = this.film.units[number], times_s = this.film.times_s, scores = this.scores;
     const first = lastUpTo(times_s, start);
     const points = [];
-    for (let at = first; at < times_s.length && times_s[at] <= end; at += 1) points.push([Math.max(times_s[at], start), scores[at]]);
-    if (!points.length) points.push([start, 0]);
+    for (let at = first; at < scores.length && times_s[at] <= end; at += 1) points.push([Math.max(times_s[at], start), scores[at]]);
+    if (!points.length) points.push([start, -.1]);
     const line = [...points, [end, points.at(-1)[1]]].map(([time, score]) => `${(100 * (time - start) / (end - start)).toFixed(1)},${(96 - 92 * score / this.top).toFixed(1)}`);
     return make("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" },
       make("polyline", { points: `0,100 ${line.join(" ")} 100,100` }));
@@ -123,7 +132,7 @@ class Strip {
   mark(number, cell) {
     const isIn = this.isIn(number), shot = cell.querySelector(".shot");
     cell.classList.toggle("in", isIn);
-    shot.setAttribute("aria-pressed", String(isIn));
+    if (this.film.kind !== "chapters") shot.setAttribute("aria-pressed", String(isIn));
     shot.setAttribute("aria-label", this.label(number));
     shot.tabIndex = number === this.current ? 0 : -1;
     cell.classList.toggle("current", number === this.current);
@@ -135,7 +144,7 @@ class Strip {
     const focused = document.activeElement?.closest?.(".frame"), side = document.activeElement?.dataset?.side;
     const old = new Map([...this.frames.children].map(frame => [frame.dataset.key, frame]));
     for (const part of near) {
-      const key = `${part.start_s}-${part.end_s}-${part.by_hand}`;
+      const key = `${part.start_s}-${part.end_s}-${part.by_hand}${part.title}`;
       if (!old.has(key)) this.frames.append(this.frame(part, key));
       old.delete(key);
     }
@@ -147,7 +156,7 @@ class Strip {
       "aria-label": `${side === "start" ? "Start" : "End"} of the part at ${clock(part.start_s)}`, "aria-orientation": "horizontal",
       "aria-valuemin": 0, "aria-valuemax": this.film.duration_s.toFixed(2), "aria-valuenow": part[`${side}_s`].toFixed(2), "aria-valuetext": tenths(part[`${side}_s`]),
       onpointerdown: event => this.drag(event, part, side), onkeydown: event => this.nudge(event, part, side) });
-    const frame = make("div", { class: part.by_hand ? "frame by_hand" : "frame", "data-key": key }, end("start"), make("span", { class: "length" }, `${(part.end_s - part.start_s).toFixed(1)} s`), end("end"));
+    const frame = make("div", { class: part.by_hand ? "frame by_hand" : "frame", "data-key": key }, end("start"), make("span", { class: "length" }, part.title || `${(part.end_s - part.start_s).toFixed(1)} s`), end("end"));
     this.place(frame, part.start_s, part.end_s);
     return frame;
   }
