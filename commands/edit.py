@@ -30,7 +30,9 @@ app = typer.Typer(add_completion=False)
 Edited = Annotated[
     str,
     typer.Argument(
-        ..., metavar="RESULT.json|VIDEO", help="A JSON file of summarize or highlights, or a video."
+        ...,
+        metavar="RESULT.json|VIDEO",
+        help="A JSON file of summarize, highlights, trim, chapters or ground; or a video.",
     ),
 ]
 
@@ -63,7 +65,7 @@ def edit(
     common: Printing,
     extraction: Annotated[Extraction, Only(("device", "cache"))],
 ) -> Reply:
-    """Correct a summary or highlights by hand, in a browser on this machine.
+    """Correct a result by hand, in a browser on this machine: a summary, highlights, cuts, chapters, moments.
 
     Of a video, it corrects {video}_summary.json in the current folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports

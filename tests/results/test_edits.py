@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.media import video_info
 from tests.program import check_schema
 from vidsum.errors import InputError, UsageError
 from vidsum.results.decisions import (
@@ -21,9 +22,9 @@ from vidsum.results.decisions import (
 )
 from vidsum.results.edited_parts import LEAST_S
 from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
-from vidsum.results.moments import Highlights, Moment
-from vidsum.results.shots import Shots
-from vidsum.results.summary import ScoredShot, Summary
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.shots import MIN_CHAPTER_S, Chapter, Chapters, Shots
+from vidsum.results.summary import Removal, ScoredShot, Summary, Trim
 
 LENGTH_S = 60.0
 TIMES = np.arange(0, LENGTH_S, 0.5)
@@ -114,7 +115,7 @@ def test_order_edges_and_budget_after_any_decisions(decisions: list[Decision]) -
     check_document(edited)
 
 
-def check_document(edited: Summary | Highlights) -> None:
+def check_document(edited: Summary | Highlights | Trim) -> None:
     document = edited.to_dict()
     if document.get("segments", True):
         check_schema(document, edited.kind)
@@ -207,6 +208,116 @@ def test_highlights_after_any_decisions(decisions: list[Decision]) -> None:
     assert times == sorted(times)
     assert set(times) <= edges_in(decisions)
     check_document(edited)
+
+
+def trim() -> Trim:
+    removed = (Removal(0, 2, "silence"), Removal(20, 21, "filler", "um"), Removal(50, 60, "silence"))
+    provenance = {"vidsum": "0"}
+    return Trim(((2.0, 20.0), (21.0, 50.0)), removed, "loudness", -40.0, LENGTH_S, provenance=provenance)
+
+
+def test_put_a_removed_part_back() -> None:
+    edited = apply_decisions(trim(), [take(20, 21)])
+    assert edited.segments == ((2, 50),)
+    assert edited.removed == (Removal(0, 2, "silence"), Removal(50, 60, "silence"))
+    check_document(edited)
+
+
+def test_cut_words_of_a_trimmed_film() -> None:
+    words: Decision = {"action": "leave", "start_s": 30, "end_s": 31.5, "text": "you know"}
+    edited = apply_decisions(trim(), [words])
+    assert edited.segments == ((2, 20), (21, 30), (31.5, 50))
+    assert edited.removed[2] == Removal(30, 31.5, "deleted", "you know")
+    assert original_of(edited) == trim()
+
+
+@given(DECISIONS)
+def test_trimmed_film_after_any_decisions(decisions: list[Decision]) -> None:
+    possible = [decision for decision in decisions if decision["action"] != "plan"]
+    edited = apply_decisions(trim(), possible)
+    spans = sorted([*edited.segments, *((part.start_s, part.end_s) for part in edited.removed)])
+    assert [start_s for start_s, _ in spans[1:]] == [end_s for _, end_s in spans[:-1]]  # all of the film
+    assert (spans[0][0], spans[-1][1]) == (0, LENGTH_S)
+    assert {edge_s for span in edited.segments for edge_s in span} <= edges_in(possible) | {2, 20, 21, 50}
+    check_document(edited)
+
+
+def chapters() -> Chapters:
+    edges = (0.0, 15.0, 27.5, 40.0, 60.0)
+    parts = tuple(Chapter(*span, f"Part {number}") for number, span in enumerate(pairwise(edges), 1))
+    digest = "0" * 64
+    facts = {"prices": {"speech": 1.0}, "map_sha256": digest}
+    provenance = {"vidsum": "0", "extractor": "x", "chapters": facts}
+    video = video_info("film.mp4", duration_s=LENGTH_S)
+    return Chapters(parts, "speech", LENGTH_S, video=video, provenance=provenance)
+
+
+def test_rename_merge_and_move_chapters() -> None:
+    decisions: list[Any] = [
+        {"action": "rename", "start_s": 16, "title": " New \n name "},
+        {"action": "merge", "start_s": 30},
+        move(0, 15, 0, 12.5),
+    ]
+    edited = apply_decisions(chapters(), decisions)
+    titles = [(part.start_s, part.end_s, part.title) for part in edited.chapters]
+    assert titles == [(0, 12.5, "Part 1"), (12.5, 40, "New name"), (40, 60, "Part 4")]
+    assert original_of(edited) == chapters()
+    again = apply_decisions(chapters(), [*decisions, {"action": "merge", "start_s": 50}])
+    assert again.chapters == edited.chapters  # three at least
+
+
+def rename(start_s: float, title: str) -> Any:
+    return {"action": "rename", "start_s": start_s, "title": title}
+
+
+CHAPTERS = st.lists(
+    st.one_of(
+        st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),
+        st.builds(rename, CENTS, st.text(min_size=1)),
+        st.builds(lambda span, to: move(*span, *to), PAIRS, PAIRS),
+    ),
+    max_size=12,
+)
+
+
+@given(CHAPTERS)
+def test_chapters_after_any_decisions(decisions: list[Any]) -> None:
+    edited = apply_decisions(chapters(), decisions)
+    edges = [part.start_s for part in edited.chapters] + [edited.chapters[-1].end_s]
+    assert (edges[0], edges[-1]) == (0, LENGTH_S)
+    assert all(after - before >= MIN_CHAPTER_S - 1e-6 for before, after in pairwise(edges))
+    assert [part.end_s for part in edited.chapters] == edges[1:]
+    assert len(edited.chapters) >= 3
+    assert all(part.title for part in edited.chapters)
+
+
+def grounding() -> Grounding:
+    speech = Moment(8.0, 12.0, 2.0, "speech", 0.8)
+    queries = (
+        QueryMoments("a dog", (Moment(30.0, 33.0, 3.0, present=0.9), speech), np.zeros(0, np.float32), 0.9),
+        QueryMoments("snow", (Moment(1.0, 3.0, 1.0),), np.zeros(0, np.float32), 0.4),
+    )
+    return Grounding(
+        queries,
+        np.zeros(0),
+        2.0,
+        LENGTH_S,
+        "similarity",
+        "vse",
+        ("picture", "speech"),
+        provenance={"vidsum": "0"},
+    )
+
+
+def test_mark_moments_wrong_and_add_some() -> None:
+    decisions: list[Any] = [leave(30, 33), {**take(40, 42), "query": 1}]
+    edited = apply_decisions(grounding(), decisions)
+    assert edited.queries[0].moments == (Moment(8.0, 12.0, 2.0, "speech", 0.8),)
+    assert [moment.interval for moment in edited.queries[1].moments] == [(40, 42), (1, 3)]
+    assert original_of(edited) == grounding()
+    for wrong in ({**take(1, 2), "query": 2}, plan(3)):
+        with pytest.raises(InputError, match="not a decision about moments"):
+            apply_decisions(grounding(), [wrong])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumErro
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
 from vidsum.outputs.names import summary_files
+from vidsum.outputs.output_records import lock
 from vidsum.outputs.timelines import reopen_video
 from vidsum.pipelines.replan import find_places, flags_of, plan_again
 from vidsum.results.clock import shift_times
@@ -200,7 +201,7 @@ class EditSession:
         self,
         change: Callable[[list[Decision], list[Decision]], tuple[Sequence[Decision], Sequence[Decision]]],
     ) -> dict[str, Any]:
-        with self._lock:
+        with self._lock, lock(self._path):  # of other pages of this result, too
             facts = self._facts()
             decisions, undone = change([*facts["decisions"]], [*facts["undone"]])
             changed: EditFacts = {"decisions": decisions, "undone": undone}

@@ -201,7 +201,8 @@ const begin = about => {
     picture: time => `/picture/${strip.unitAt(time)}.jpg`,
     go: time => { strip.go(strip.unitAt(time)); look(time); },
   });
-  show(about, `${film.record}: ${count(film.units.length, "picture")}. Blue frames are in the result.`);
+  byId("play").hidden = byId("all").hidden = film.kind === "chapters";
+  show(about, `${film.record}: ${count(film.units.length, "picture")}. ${film.kind === "chapters" ? "Blue frames are chapters." : "Blue frames are in the result."}`);
   strip.draw();
   if (group().parts.length) strip.reveal(strip.x(group().parts[0].start_s));
   strip.box.addEventListener("drawn", drawWindow);
@@ -214,7 +215,7 @@ byId("save").addEventListener("click", save);
 byId("play").addEventListener("click", playResult);
 byId("limit").addEventListener("input", nameLimit);
 byId("limit").addEventListener("change", plan);
-byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); show(state, `Moments of: ${film.queries[at]}`); });
+byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); strip.draw(); show(state, `Moments of: ${film.queries[at]}`); });
 byId("said").addEventListener("toggle", () => words?.draw());
 byId("all").addEventListener("toggle", () => { if (byId("all").open) list(); });
 video.addEventListener("timeupdate", () => {
