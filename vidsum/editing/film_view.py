@@ -22,7 +22,8 @@ from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 from vidsum.video.read import read_jpegs
 
 _LONG_S, _PART_S = 15.0, 10.0  # a longer shot is shown in parts of about that length
-_WHOLE_S, _PIECE_S = 8.0, 5.0  # a longer unit is taken by a piece of that length
+_PIECE_S = 2.0, 5.0  # shortest and longest piece that a click takes of a long unit
+_WHOLE = 1.6  # pieces; a unit that is not longer is taken as a whole
 _NEAR_S = 2.0  # how far a piece moves to the edge of a sentence
 _REACH_S = 0.15  # of a cut from the word that it spares
 _SIDE, _QUALITY = 240, 78
@@ -51,26 +52,36 @@ def choose_pieces(
     curve: FloatArray,
     times_s: TimeArray,
     sentences: Sequence[SpokenSentence],
+    piece_s: float = _PIECE_S[1],
 ) -> list[Interval]:
     """Return what a click takes of each unit: all of it, or of a long one its best piece.
 
     `curve` [T] at `times_s` [T] says which is the best. A piece begins and ends with sentences that are near.
     """
     sums = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)])
-    ends = np.searchsorted(times_s, times_s + _PIECE_S)  # empty without a curve: pieces begin with units
+    ends = np.searchsorted(times_s, times_s + piece_s)  # empty without a curve: pieces begin with units
     means = (sums[ends] - sums[: len(times_s)]) / np.maximum(ends - np.arange(len(times_s)), 1)
     begins_s, finishes_s = [said.start_s for said in sentences], [said.end_s for said in sentences]
     pieces = list[Interval]()
     for start_s, end_s in units:
-        if end_s - start_s <= _WHOLE_S:
+        if end_s - start_s <= _WHOLE * piece_s:
             pieces.append((start_s, end_s))
             continue
-        first, last = np.searchsorted(times_s, (start_s, end_s - _PIECE_S))
+        first, last = np.searchsorted(times_s, (start_s, end_s - piece_s))
         best_s = float(times_s[first + int(np.argmax(means[first:last]))]) if last > first else start_s
         begin_s = _nearest(begins_s, best_s, (start_s, end_s))
-        finish_s = _nearest(finishes_s, best_s + _PIECE_S, (begin_s + 1, end_s))
+        finish_s = _nearest(finishes_s, best_s + piece_s, (begin_s + 1, end_s))
         pieces.append((begin_s, finish_s))
     return pieces
+
+
+def usual_length(result: Editable) -> float:
+    """Return the length of a piece, in seconds: of a summary as long as its segments mostly are."""
+    shortest_s, longest_s = _PIECE_S
+    if not isinstance(result, Summary) or not result.segments:
+        return longest_s
+    usual_s = float(np.median([end_s - start_s for start_s, end_s in result.segments]))
+    return min(max(usual_s, shortest_s), longest_s)
 
 
 def _nearest(times_s: Sequence[float], time_s: float, span: Interval) -> float:

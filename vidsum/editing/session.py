@@ -11,7 +11,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from vidsum.editing.film_view import PictureCache, choose_pieces, curves_of, split_units, spoken_spans
+from vidsum.editing.film_view import (
+    PictureCache,
+    choose_pieces,
+    curves_of,
+    split_units,
+    spoken_spans,
+    usual_length,
+)
 from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
@@ -106,7 +113,7 @@ class EditSession:
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the film, and the state, in times of players."""
         curves, times_s = curves_of(self._made)
-        pieces = choose_pieces(self._units, curves[0], times_s, self._sentences)
+        pieces = choose_pieces(self._units, curves[0], times_s, self._sentences, usual_length(self._made))
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         with self._lock:
             state = self._describe_state(self._facts())

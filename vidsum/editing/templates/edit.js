@@ -43,10 +43,10 @@ const showLimit = value => {
   limit.max = isSummary ? Math.ceil(Math.min(film.duration_s, Math.max(3 * film.first, 30, value))) : Math.max(20, value);
   limit.value = value;
   byId("limit_name").textContent = isSummary ? "Length, at most" : "Highlights, at most";
-  nameLimit();
+  nameLimit(value);
 };
-const nameLimit = () => {
-  const text = state.budget_s === null ? byId("limit").value : clock(Number(byId("limit").value));
+const nameLimit = value => {
+  const text = state.budget_s === null ? String(value) : clock(value);
   byId("limit_value").textContent = text;
   byId("limit").setAttribute("aria-valuetext", text);
 };
@@ -204,6 +204,7 @@ const begin = about => {
   byId("play").hidden = byId("all").hidden = film.kind === "chapters";
   show(about, `${film.record}: ${count(film.units.length, "picture")}. ${film.kind === "chapters" ? "Blue frames are chapters." : "Blue frames are in the result."}`);
   strip.draw();
+  if (group().parts.length) video.currentTime = group().parts[0].start_s;
   if (group().parts.length) strip.reveal(strip.x(group().parts[0].start_s));
   strip.box.addEventListener("drawn", drawWindow);
   listen({ strip, video, player, undo, redo, save, pause, playResult, toggle, parts: () => group().parts, words });
@@ -213,7 +214,7 @@ byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
 byId("save").addEventListener("click", save);
 byId("play").addEventListener("click", playResult);
-byId("limit").addEventListener("input", nameLimit);
+byId("limit").addEventListener("input", () => nameLimit(Number(byId("limit").value)));
 byId("limit").addEventListener("change", plan);
 byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); strip.draw(); show(state, `Moments of: ${film.queries[at]}`); });
 byId("said").addEventListener("toggle", () => words?.draw());

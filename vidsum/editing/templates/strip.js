@@ -1,5 +1,5 @@
 // the film as a row of pictures: a cell per unit, frames around what is in the result, ends to drag
-const SCALE = 15, NARROWEST = 112, WIDEST = 236; // pixels of a second, of a cell
+const SCALE = 22, NARROWEST = 112, WIDEST = 260; // pixels of a second, of a cell
 const REACH = 600; // pixels ahead and behind that are drawn too
 const MOST = 120; // cells that are drawn; their pictures are all that the page has, but for one
 const NEAR = 9; // pixels within which an end snaps
