@@ -101,7 +101,7 @@ def _open(
     if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))
         summarize_one(Selection(), ShotSettings(), extraction, SummaryOutputs(), common, item, progress)
-    return EditSession(record, settings.video, extraction, progress, with_video=True)
+    return EditSession(record, settings.video or Path(path), extraction, progress, with_video=True)
 
 
 def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> Reply:

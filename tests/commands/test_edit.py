@@ -112,6 +112,14 @@ def test_video_gets_its_summary_first(run: Run, film_here: Path, no_server: list
     assert files_here() == ["film.mp4", "film_summary.json", "film_summary.mp4"]
 
 
+def test_result_of_another_video_of_this_name(run: Run, film_here: Path, no_server: list[str]) -> None:
+    run("summarize", film_here, "-o", RECORD)
+    Path("other").mkdir()
+    Path("other/film.mp4").write_bytes(film_here.read_bytes() + b"\0" * 100)
+    run("edit", "other/film.mp4", code=3, error="not the video that the result was made from")
+    assert no_server == []
+
+
 def test_result_that_has_moved_needs_its_video(run: Run, film_here: Path, no_server: list[str]) -> None:
     run("summarize", film_here, "-o", "film_summary.json")
     film_here.rename("moved.mp4")

@@ -5,16 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import av
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import vidsum
+from tests.media import make_video
 from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.results.decisions import decisions_path, read_decisions
+from vidsum.results.summary import ScoredShot, Summary
 
 PARTS = ("groups", "removed", "budget_s", "count")
 
@@ -77,6 +80,23 @@ def test_edges_are_places_or_frames(record: Path) -> None:
     state = session.decide(take(cut + 0.0004, cut + 1.234))
     (span,) = [span for span in spans(state) if span[0] == cut]
     assert span[1] * 10 == pytest.approx(round(span[1] * 10))
+
+
+def test_times_of_the_page_are_those_of_players(tmp_path: Path) -> None:
+    film = make_video(tmp_path / "late.mp4", n_frames=250, fps=25, sound=True, late_s=0.52).path
+    video = vidsum.probe(film)
+    times, curve = np.arange(0, 10, 0.5), np.ones(20, np.float32)
+    shots = tuple(ScoredShot(start, start + 2.0, 1.0, start == 2) for start in range(0, 10, 2))
+    about: Any = {"video": video, "provenance": {"vidsum": "0", "extractor": "efficientnet_lite0"}}
+    summary = Summary(((2.0, 4.0),), shots, curve, times, 4.0, 10.0, 25.0, "ridge", "kts", **about)
+    vidsum.write_json(summary, tmp_path / "late_summary.json")
+    session = EditSession(tmp_path / "late_summary.json")
+    offset_s = video.start_offset_s or 0
+    assert offset_s > 0.5
+    assert spans(session.describe()) == [pytest.approx((2 + offset_s, 4 + offset_s))]
+    session.decide(take(6 + offset_s, 8 + offset_s))
+    (decision,) = read_decisions(decisions_path(tmp_path / "late_summary.json"))["decisions"]
+    assert decision == take(6, 8)
 
 
 def test_plan_again_around_decisions(record: Path) -> None:

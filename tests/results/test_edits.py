@@ -254,7 +254,7 @@ def chapters() -> Chapters:
 
 def test_rename_merge_and_move_chapters() -> None:
     decisions: list[Any] = [
-        {"action": "rename", "start_s": 16, "title": " New \n name "},
+        {"action": "rename", "start_s": 16, "title": " New \n na\x1bme "},
         {"action": "merge", "start_s": 30},
         move(0, 15, 0, 12.5),
     ]

@@ -18,7 +18,7 @@ def decide_chapters(state: EditedParts, decision: Decision) -> EditedParts:
     parts = list(state.parts)
     number = _number_at(parts, decision["start_s"])
     if decision["action"] == "rename":
-        title = " ".join(decision["title"].split())
+        title = " ".join("".join(filter(str.isprintable, part)) for part in decision["title"].split())
         parts[number] = replace(parts[number], title=title or parts[number].title, by_hand=True)
     elif decision["action"] == "merge" and number > 0 and len(parts) > MIN_CHAPTERS:
         merged = replace(parts[number - 1], end_s=parts[number].end_s, by_hand=True)
