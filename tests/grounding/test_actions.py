@@ -60,7 +60,7 @@ def video() -> ClipEmbeddings:
     rows = unit_rows(rng.normal(size=(8, 384)).astype(np.float32))
     clips = ClipEmbeddings(rows, np.arange(8.0), STEP_S, 8.0, shots_s=np.array([0.0, 8.0]))
     movement = movement_of(rng.random((40, DIM)).astype(np.float32))
-    return replace(clips, actions=mix_actions(clips, movement))
+    return replace(clips, actions=mix_actions(movement, clips.timestamps + clips.step_s / 2, clips.shots_s))
 
 
 def test_clips_with_an_action_are_nearer_to_its_query(video: ClipEmbeddings) -> None:

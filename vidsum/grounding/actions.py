@@ -7,7 +7,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.features.extractor import crop_centre
 from vidsum.features.movinet import FPS, N_CLASSES, SIDE, MovementStream, action_names, classify_actions
-from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
+from vidsum.grounding.spaces import ClassMixture, class_probabilities
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.features import Features
@@ -38,14 +38,12 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     return means
 
 
-def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
-    """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
-    assert video.shots_s is not None
-    middles_s = video.timestamps + video.step_s / 2
-    probabilities = np.empty((len(video), N_CLASSES), np.float32)
-    for start in range(0, len(video), _CLIPS_AT_ONCE):  # the layers of the head are large
+def mix_actions(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> ClassMixture:
+    """Return the actions in the windows of `average_movement`. Raises WeightsError."""
+    probabilities = np.empty((len(middles_s), N_CLASSES), np.float32)
+    for start in range(0, len(middles_s), _CLIPS_AT_ONCE):  # the layers of the head are large
         block = slice(start, start + _CLIPS_AT_ONCE)
-        means = average_movement(movement, middles_s[block], video.shots_s)
+        means = average_movement(movement, middles_s[block], shots_s)
         probabilities[block] = class_probabilities(classify_actions(means))
     return ClassMixture(probabilities, embed_action_names(), WEIGHT_LINE)
 
