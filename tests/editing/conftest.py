@@ -51,6 +51,16 @@ def record(made: Path) -> Iterator[Path]:
         other.unlink(missing_ok=True)
 
 
+@pytest.fixture
+def highlights_record(made: Path) -> Iterator[Path]:
+    """The highlights as they were made, without decisions."""
+    path = made / "film_highlights.json"
+    content = path.read_bytes()
+    yield path
+    path.write_bytes(content)
+    decisions_path(path).unlink(missing_ok=True)
+
+
 @contextmanager
 def editing(record: Path, token: str | None = None, **options: bool) -> Iterator[EditServer]:
     """The page of a result, at a free port."""

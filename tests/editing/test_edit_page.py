@@ -302,8 +302,8 @@ def test_layout_and_accessibility(browser: Any, server: EditServer, width: int, 
     assert tab.faults == []
 
 
-def test_highlights_page(browser: Any, made: Path) -> None:
-    with editing(made / "film_highlights.json") as server:
+def test_highlights_page(browser: Any, highlights_record: Path) -> None:
+    with editing(highlights_record) as server:
         tab, number = opened(browser, server), free_unit(server)
         cell(tab, number).click()
         said(tab, "Taken")
@@ -311,4 +311,3 @@ def test_highlights_page(browser: Any, made: Path) -> None:
         said(tab, "Planned again")
         assert [part["by_hand"] for part in ask_edit(server)["groups"][0]["parts"]] == [True]
         assert tab.faults == []
-    decisions_path(made / "film_highlights.json").unlink()

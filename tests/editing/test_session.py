@@ -170,15 +170,15 @@ def test_nothing_is_left_to_save(record: Path) -> None:
         session.save()
 
 
-def test_highlights_are_planned_and_saved(made: Path) -> None:
-    session = EditSession(made / "film_highlights.json")
+def test_highlights_are_planned_and_saved(highlights_record: Path) -> None:
+    session = EditSession(highlights_record)
     state = session.plan(2)
     assert len(state["groups"][0]["parts"]) <= 2
     piece = session.describe()["pieces"][4]
     state = session.decide(take(*piece))
     assert tuple(piece) in spans(state)
     session.save()
-    loaded = vidsum.load(made / "film_highlights.json")
+    loaded = vidsum.load(highlights_record)
     assert isinstance(loaded, vidsum.Highlights)
     assert {moment.interval for moment in loaded.moments} == set(spans(state))
 

@@ -117,7 +117,7 @@ class EditSession:
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         with self._lock:
             state = self._describe_state(self._facts())
-        is_of_queries = isinstance(self._made, Grounding)
+        queries = self._made.queries if isinstance(self._made, Grounding) else ()
         return {
             "name": Path(self.video.path).name,
             "kind": self._made.kind,
@@ -129,7 +129,7 @@ class EditSession:
             "pieces": self._later(pieces),
             "sentences": self._later(said),
             "words": self._later(self._words),
-            "queries": [query.query for query in self._made.queries] if is_of_queries else [],  # type: ignore[union-attr]
+            "queries": [query.query for query in queries],
             "times_s": self._later(times_s.tolist()),
             "curves": [curve.tolist() for curve in curves],
             "files": [path.name for path in self._files.values()],

@@ -6,8 +6,8 @@ import { Words } from "/words.js";
 
 const byId = id => document.getElementById(id);
 const video = document.querySelector("video"), lane = document.querySelector(".lane svg");
-let film = null, state = null, strip = null, words = null, at = 0, isPlaying = false;
-const player = playerOf(video, () => { isPlaying = false; say("That was the result."); });
+let film = null, state = null, strip = null, words = null, at = 0; // `at`: the query that is shown
+const player = playerOf(video, () => say("That was all."));
 
 const say = (text, isFault = false) => Object.assign(byId("status"), { textContent: text, className: isFault ? "fault" : "" });
 const span = part => `${tenths(part.start_s)} – ${tenths(part.end_s)}`;
@@ -65,7 +65,11 @@ const chapterRow = (part, number) => {
   title.value = part.title;
   return make("li", {}, make("button", { type: "button", class: "part", onclick: () => goTo(part) }, clock(part.start_s)), title,
     number ? make("button", { type: "button", class: "leave", "aria-label": `Merge with the chapter before: ${part.title}`, title: "Merge with the chapter before",
-      onclick: () => send("/api/decide", { action: "merge", start_s: (part.start_s + part.end_s) / 2 }, `Merged: ${part.title}.`).then(() => { if (group().parts.length === state.before) say("There must be three chapters at least.", true); }) }, "Merge up") : "");
+      onclick: () => merge(part) }, "Merge up") : "");
+};
+const merge = async part => {
+  if (group().parts.length <= 3) return say("There must be three chapters at least.", true);
+  return send("/api/decide", { action: "merge", start_s: (part.start_s + part.end_s) / 2 }, `Merged: ${part.title}.`);
 };
 
 // what gives way to the budget, besides what was asked for
@@ -76,7 +80,6 @@ const send = async (path, document, text, spans = []) => {
   const before = group().parts, decision = at ? { ...document, query: at } : document;
   try {
     const next = await post(path, decision), gone = film.kind === "summary" && path === "/api/decide" ? lost(before, next.groups[at].parts, spans) : [];
-    next.before = before.length;
     show(next, gone.length ? `${text} To stay within ${clock(next.budget_s)}, ${gone.map(span).join(" and ")} gave way.` : text);
   } catch (error) { strip.show(before); say(error.message, true); }
 };
@@ -101,7 +104,6 @@ const plan = async () => {
 };
 
 const play = parts => {
-  isPlaying = true;
   player.play(parts.map(part => ({ start: part.start_s, end: part.end_s })), part => strip.headAt(part.start, true));
 };
 const playResult = () => { if (group().parts.length) { say("Playing the result only."); play(group().parts); } };
@@ -180,7 +182,7 @@ const begin = about => {
   byId("name").textContent = film.name;
   document.title = `${film.name} – vidsum edit`;
   video.src = "/video";
-  strip = new Strip(byId("strip"), film, { toggle, move, look, play: time => { isPlaying = true; player.seek(time); } });
+  strip = new Strip(byId("strip"), film, { toggle, move, look, play: player.seek });
   if (film.words.length) {
     words = new Words(byId("words"), film, {
       keep: (span, text) => take(span), cut: ([start, end], text) => leave({ start_s: start, end_s: end }, text),

@@ -27,7 +27,7 @@ const overlap = (a, b) => Math.min(a[1], b[1]) - Math.max(a[0], b[0]);
 // `film` is what the server describes; `acts` has toggle(number), move(part, to), look(time), play(time)
 class Strip {
   constructor(box, film, acts) {
-    Object.assign(this, { box, film, acts, current: 0, parts: [], cells: new Map(), isFree: false });
+    Object.assign(this, { box, film, acts, current: 0, parts: [], cells: new Map() });
     this.widths = film.units.map(([start, end]) => Math.min(Math.max(SCALE * (end - start), NARROWEST), WIDEST));
     this.lefts = [0];
     for (const width of this.widths) this.lefts.push(this.lefts.at(-1) + width);
