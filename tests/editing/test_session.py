@@ -1,6 +1,7 @@
 """Correcting a result: decisions are in their file at once, and what is saved is vidsum's own."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.output_records import write_record
 from vidsum.results.decisions import decisions_path, read_decisions
 from vidsum.results.summary import ScoredShot, Summary
 
@@ -181,6 +183,18 @@ def test_highlights_are_planned_and_saved(highlights_record: Path) -> None:
     loaded = vidsum.load(highlights_record)
     assert isinstance(loaded, vidsum.Highlights)
     assert {moment.interval for moment in loaded.moments} == set(spans(state))
+
+
+def test_record_of_a_stranger_names_no_other_folder(highlights_record: Path, tmp_path: Path) -> None:
+    place = os.path.relpath(tmp_path, highlights_record.parent)
+    names = (f"{place}/highlight_film_0m01s.mp4", f"{place}/film_highlights.edl", "../film_highlights.png")
+    document, _ = Artifacts(highlights_record).read()
+    write_record(highlights_record, document or {}, dict.fromkeys(names, "0" * 64))
+    session = EditSession(highlights_record)
+    session.decide(take(4, 6))
+    saved, _ = session.save()
+    assert saved.files == (highlights_record,)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("name", ["film_shots.json", "edited.json", "none.json", "notes.json"])

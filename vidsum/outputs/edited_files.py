@@ -42,9 +42,8 @@ def files_of(result: Editable, record: Path) -> dict[str, Path]:
     _, hashes = artifacts.read()
     known = _possible_files(result, record)
     files = {kind: path for kind, path in known.items() if artifacts.holds(path, hashes)} | {"json": record}
-    folders = filter(None, (_clip_folder(name, record) for name in hashes))
-    if folder := next(folders, None):
-        files["clips"] = folder
+    if clips := _clips_of(record):
+        files["clips"] = clips[0].parent
     if "subtitles" in files and "srt" in files:  # one file, which either may have made
         text = files["srt"].read_bytes()
         del files["subtitles" if _render(result, "srt", record, "absolute") == text else "srt"]
@@ -126,12 +125,6 @@ def _possible_files(result: Editable, record: Path) -> dict[str, Path]:
     return {**files, **exports}
 
 
-def _clip_folder(name: str, record: Path) -> Path | None:
-    """Return the folder of a listed file if it is a clip."""
-    path = record.parent / name
-    return path.parent if path.suffix == ".mp4" and video_stem(path.stem) else None
-
-
 def _clip_place(before: Editable, files: Mapping[str, Path]) -> tuple[Path, str] | None:
     return (files["clips"], _clip_stem(before, files["json"])) if "clips" in files else None
 
@@ -143,8 +136,11 @@ def _clip_stem(before: Editable, record: Path) -> str:
 
 
 def _clips_of(record: Path) -> list[Path]:
-    _, hashes = Artifacts(record).read()
-    return [record.parent / name for name in sorted(hashes) if _clip_folder(name, record)]
+    """Return the clips of a record that are there as it lists them: anyone may have written the record."""
+    artifacts = Artifacts(record)
+    _, hashes = artifacts.read()
+    paths = [record.parent / name for name in sorted(hashes) if name.endswith(".mp4")]
+    return [path for path in paths if video_stem(path.stem) and artifacts.holds(path, hashes)]
 
 
 def _writers(
