@@ -315,6 +315,8 @@ def test_mark_moments_wrong_and_add_some() -> None:
     assert edited.queries[0].moments == (Moment(8.0, 12.0, 2.0, "speech", 0.8),)
     assert [moment.interval for moment in edited.queries[1].moments] == [(40, 42), (1, 3)]
     assert original_of(edited) == grounding()
+    moved = apply_decisions(grounding(), [move(8, 12, 9, 12)])
+    assert moved.queries[0].moments[1] == Moment(9.0, 12.0, 2.0, "speech", 0.8)
     for wrong in ({**take(1, 2), "query": 2}, plan(3)):
         with pytest.raises(InputError, match="not a decision about moments"):
             apply_decisions(grounding(), [wrong])  # type: ignore[list-item]

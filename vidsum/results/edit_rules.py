@@ -11,7 +11,7 @@ import numpy as np
 from vidsum.results.cut_list import Cutting
 from vidsum.results.decisions import Decision
 from vidsum.results.edited_chapters import decide_chapters
-from vidsum.results.edited_parts import EditedParts, Part, Score, decide
+from vidsum.results.edited_parts import EditedParts, Part, Score, decide, overlap_s
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import intervals_data, to_data
 from vidsum.results.shots import Chapter, Chapters
@@ -173,20 +173,32 @@ def _start_moments(grounding: Grounding) -> list[EditedParts]:
 
 def _decide_moments(grounding: Grounding, state: EditedParts, decision: Decision) -> EditedParts:
     best = max((part.score for part in state.parts), default=1.0)  # of what a person adds
-    return decide(state, decision, grounding.video_duration_s, lambda span: best, whole=True)
+
+    def score(span: Interval) -> float:
+        """Return the score of the moment that a span overlaps most: its ends were moved."""
+        common = {part.score: overlap_s(part.interval, span) for part in state.parts}
+        return max(common, key=lambda score: common[score]) if max(common.values(), default=0) > 0 else best
+
+    return decide(state, decision, grounding.video_duration_s, score, whole=True)
 
 
 def _finish_moments(
     grounding: Grounding, groups: Sequence[EditedParts], decisions: Sequence[Decision]
 ) -> Grounding:
-    """Return moments; those that nobody moved keep their probability and evidence."""
     queries = []
     for query, state in zip(grounding.queries, groups, strict=True):
-        known = {moment.interval: moment for moment in query.moments}
-        ranked = sorted(state.parts, key=lambda part: (not part.by_hand, -part.score))
-        moments = (known.get(part.interval, Moment(*part.interval, part.score)) for part in ranked)
-        queries.append(replace(query, moments=tuple(moments)))
+        ranked = sorted(state.parts, key=lambda part: (-part.score, not part.by_hand))
+        moments = tuple(_moment_of(part, query.moments) for part in ranked)
+        queries.append(replace(query, moments=moments))
     return replace(grounding, queries=tuple(queries))
+
+
+def _moment_of(part: Part, moments: Sequence[Moment]) -> Moment:
+    """Return the moment of a part, with the probability and evidence that it had before its ends moved."""
+    for moment in moments:
+        if moment.score == part.score and overlap_s(moment.interval, part.interval) > 0:
+            return replace(moment, start_s=part.start_s, end_s=part.end_s)
+    return Moment(*part.interval, part.score)
 
 
 def _before_moments(grounding: Grounding) -> Mapping[str, Any]:

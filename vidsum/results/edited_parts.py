@@ -100,7 +100,7 @@ def _limited(start_s: float, end_s: float, duration_s: float) -> Interval:
 def _take(state: EditedParts, span: Interval, score: Score) -> EditedParts:
     if span[1] - span[0] < LEAST_S:
         return state
-    joined = [part for part in state.parts if _overlap(part.interval, span) > _SAME_S]
+    joined = [part for part in state.parts if overlap_s(part.interval, span) > _SAME_S]
     start_s = min([span[0], *(part.start_s for part in joined)])
     end_s = max([span[1], *(part.end_s for part in joined)])
     new = Part(start_s, end_s, score((start_s, end_s)), by_hand=True)
@@ -115,7 +115,7 @@ def _leave(state: EditedParts, span: Interval, *, whole: bool) -> EditedParts:
         return state
     parts = list[Part]()
     for part in state.parts:
-        common_s = _overlap(part.interval, span)
+        common_s = overlap_s(part.interval, span)
         if common_s <= _SAME_S:
             parts.append(part)
         elif not (whole and 2 * common_s >= part.length_s):
@@ -164,7 +164,8 @@ def _fit(state: EditedParts) -> EditedParts:
     return replace(state, parts=tuple(parts))
 
 
-def _overlap(span: Interval, other: Interval) -> float:
+def overlap_s(span: Interval, other: Interval) -> float:
+    """Return the seconds that two spans share; negative where they are apart."""
     return min(span[1], other[1]) - max(span[0], other[0])
 
 
