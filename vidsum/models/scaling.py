@@ -64,6 +64,12 @@ def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)
 
 
+def logit(probabilities: npt.NDArray[np.floating], least: float = 1e-6) -> FloatArray:
+    """log(p / (1 - p)) of probabilities, which count as `least` and as 1 - `least` where they are beyond."""
+    chance = np.clip(probabilities.astype(np.float64), least, 1 - least)
+    return np.asarray(np.log(chance / (1 - chance)), np.float32)
+
+
 def standardise(curves: npt.NDArray[np.floating]) -> FloatArray:
     """Return [..., T] curves with mean 0 and deviation 1 over T, zeros where they are flat."""
     centred = curves - curves.mean(axis=-1, keepdims=True)

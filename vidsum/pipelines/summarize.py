@@ -28,6 +28,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.shots.slide_times import find_slides
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
@@ -171,8 +172,11 @@ class _Work:
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None
         scored = self.score(features, shots, budget_s / features.duration_s, clips)
-        report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
+        slides = () if self.scorer else slides_of_talk(find_slides(changes), features.duration_s)
+        if not (self.scorer or self.texts or units or slides):
+            scored = prefer_events(scored, features, changes)
+        report_step(progress, "choosing segments")
         quality = None if self.scorer else quality_at(changes, features.timestamps)
         chosen = select(
             features,
@@ -190,7 +194,7 @@ class _Work:
             ),
             quality=quality,
             speech=units,
-            slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
+            slides=slides,
         )
         if self.guide:
             warnings = (*warnings, *describe_space(self.space).notes)
@@ -225,8 +229,8 @@ class _Work:
         if not self.texts:
             return scored
         importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
-        # the importance may be flat, which no longer matters
-        return replace(scored, importance=importance, warnings=())
+        # the importance may be flat, which no longer matters; of what was asked for, the texts know enough
+        return replace(scored, importance=importance, warnings=(), slope=1.0)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:

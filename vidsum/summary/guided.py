@@ -7,7 +7,7 @@ import numpy as np
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding import vse_map
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.models.scaling import logistic, standardise, unit_rows
+from vidsum.models.scaling import logistic, logit, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
 from vidsum.summary.importance_model import SENTENCES
@@ -53,6 +53,4 @@ def guide_importance(
         rows = unit_rows(features.array if features.extractor in SENTENCES else vse_map.mapped_rows(features))
     likeness = (rows @ embed_queries(space, texts).T).max(axis=1)
     likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
-    chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
-    logits = np.log(chance / (1 - chance))
-    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logits) - 1))
+    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logit(importance)) - 1))
