@@ -27,7 +27,7 @@ COLOURS = ("red", "green", "blue", "yellow", "green", "red", "yellow", "blue", "
 """Three times over: a minute."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with `film.mp4`, `film_summary.json` and `film_highlights.json`."""
     folder = tmp_path_factory.mktemp("edited")
@@ -81,7 +81,7 @@ def server(record: Path) -> Iterator[EditServer]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spoken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the film, what is said in it, and a trimmed film, moments and chapters of it."""
     folder = tmp_path_factory.mktemp("spoken")

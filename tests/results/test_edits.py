@@ -181,6 +181,10 @@ def test_what_was_edited_is_in_the_document() -> None:
     assert (edited.budget_note, summary().budget_note) == ("chosen by hand", "")
 
 
+def test_plan_with_a_part_that_ends_before_it_begins() -> None:
+    assert segments(plan(60, (10.5, 11.2), (11.1, 11.0), (11.1, 11.1))) == ((10.5, 11.2),)
+
+
 def test_highlights_are_left_out_as_wholes() -> None:
     edited = apply_decisions(highlights(), [leave(31.5, 35), take(47.76, 52)])
     assert {moment.interval for moment in edited.moments} == {(3.2, 6.2), (15.5, 18.5), (47.76, 52)}

@@ -138,7 +138,8 @@ def _plan_again(
     spans = dict[Interval, float]()
     for planned in decision["planned"]:
         span = _limited(planned["start_s"], planned["end_s"], duration_s)
-        spans[span] = planned.get("score", score(span))
+        if span[1] - span[0] >= LEAST_S:
+            spans[span] = planned.get("score", score(span))
     parts, blocked = [*taken], [*state.left, *(part.interval for part in taken)]
     for span in sorted(spans, key=lambda span: -spans[span]):
         rests = [rest for rest in subtract_spans([span], blocked) if rest[1] - rest[0] >= LEAST_S]
