@@ -49,6 +49,7 @@ PANELS = {
     "Results": {
         "export": "Convert results to editor timelines, subtitles or CSV.",
         "report": "Make a page of results.",
+        "edit": "Correct a result by hand, in the browser.",
     },
     "Many videos": {
         "index": "Add videos to an archive.",

@@ -176,20 +176,19 @@ def _is_mute(source: str, extraction: Extraction) -> bool:
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> dict[str, Path]:
     """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON."""
+    from vidsum.outputs.names import summary_files
     from vidsum.pipelines.sources import has_pictures
 
-    stem = base.with_suffix("").name.removesuffix("_summary")
     is_video = has_pictures(source)
-    named = {"video": base} if base.suffix == ".mp4" and is_video else {}
-    named["json"] = base.with_suffix(".json")
-    if extra.save_subtitles:
-        named["subtitles"] = base.with_suffix(".srt")
-    if extra.storyboard and is_video:
-        named["storyboard"] = base.with_name(f"{stem}_storyboard.png")
-        named["key_frames"] = base.with_name(f"{stem}_key_frames")
-    if extra.plot:
-        named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
-    return named
+    wanted = {
+        "video": base.suffix == ".mp4" and is_video,
+        "json": True,
+        "subtitles": extra.save_subtitles,
+        "storyboard": extra.storyboard and is_video,
+        "key_frames": extra.storyboard and is_video,
+        "plot": extra.plot,
+    }
+    return {kind: path for kind, path in summary_files(base, extra.plot_format).items() if wanted[kind]}
 
 
 def _describe(name: str, summary: "Summary") -> str:

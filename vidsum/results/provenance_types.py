@@ -6,6 +6,7 @@ The schemas are generated from these types (docs/schemas.py).
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vidsum.results.decisions import Edit
 from vidsum.results.settings import ClipName, Evidence
 from vidsum.types import Above0, Count, Fraction, Number, Sha256, rules
 
@@ -36,6 +37,12 @@ class FeatureProvenance(TypedDict):
     summary: NotRequired[Parameters]
 
 
+class SummaryProvenance(FeatureProvenance):
+    """Inputs and settings of a summary, which may have more keys."""
+
+    edit: NotRequired[Edit]  # what was corrected by hand
+
+
 class TrimProvenance(TypedDict):
     """Inputs and settings of a trimmed film, which may have more keys."""
 
@@ -43,6 +50,7 @@ class TrimProvenance(TypedDict):
     video: NotRequired[HashedFile]
     trim: NotRequired[Parameters]  # `script` is the SHA-256 of the edited transcript
     speech: NotRequired[Parameters]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class Speech(TypedDict):
@@ -177,6 +185,7 @@ class MomentProvenance(TypedDict):
     speech: NotRequired[ComparedSpeech | ComparedSubtitles]
     screen_text: NotRequired[ComparedScreenText]
     sounds: NotRequired[ComparedSounds]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class RecordedHighlights(TypedDict):
@@ -202,6 +211,7 @@ class HighlightProvenance(TypedDict):
     video: NotRequired[HashedFile]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     highlights: RecordedHighlights
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 Writer = Literal["words", "retrieve", "write", "people", "tags"] | Annotated[str, rules(pattern="^vlm:.")]
@@ -269,3 +279,4 @@ class ChapterProvenance(TypedDict):
     video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters
+    edit: NotRequired[Edit]  # what was corrected by hand
