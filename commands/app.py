@@ -39,7 +39,7 @@ PANELS = {
         "ground": "Find the moments that a text query describes.",
         "highlights": "Find what stands out in videos, without a query.",
         "shots": "Cut videos into shots.",
-        "trim": "Remove silence and filler words from videos.",
+        "trim": "Remove silence, filler words or deleted text from videos.",
         "transcribe": "Turn speech into text.",
         "describe": "Describe videos in words.",
         "chapters": "Cut videos into titled chapters.",
@@ -49,6 +49,7 @@ PANELS = {
     "Results": {
         "export": "Convert results to editor timelines, subtitles or CSV.",
         "report": "Make a page of results.",
+        "edit": "Correct a result by hand, in the browser.",
     },
     "Many videos": {
         "index": "Add videos to an archive.",

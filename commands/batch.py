@@ -6,6 +6,7 @@ At the end a table is printed, and `--table` writes a file.
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -21,7 +22,9 @@ from vidsum.batch.states import Columns, count_states, row_of, write_table
 from vidsum.batch.targets import check_table
 from vidsum.commands.options import Only
 from vidsum.commands.result import print_table, render, run_alone
-from vidsum.errors import redact
+from vidsum.errors import InputError, redact
+from vidsum.features.settings import Extraction
+from vidsum.io.paths import reads_of
 from vidsum.io.progress import Display
 
 Sources = Annotated[
@@ -38,6 +41,27 @@ Reading = Annotated[CommonOptions, Only((*READING, *PRINTING))]
 Writing = Annotated[CommonOptions, Only((*READING, *WRITING, *PRINTING))]
 Exporting = Annotated[CommonOptions, Only((*READING, *WRITING, *EXPORTING, *PRINTING))]
 Clipping = Annotated[CommonOptions, Only((*READING, *WRITING, "clips_dir", *EXPORTING, *PRINTING))]
+
+
+def keep_subtitles(
+    inputs: Sequence[BatchInput], extraction: Extraction, common: CommonOptions, *, saves: bool = False
+) -> CommonOptions:
+    """Return options of a run that reads subtitles, which it writes nothing over; `saves` some of its own.
+
+    Raises UsageError: a file of subtitles for several inputs.
+    """
+    extraction.require_subtitles_of(len(inputs))
+    if not (saves or {"srt", "vtt"} & {*common.export}):
+        return common
+    from vidsum.pipelines.subtitles import find_subtitles
+
+    reads = dict(common.reads)
+    for item in inputs:
+        with contextlib.suppress(InputError):  # the work names the fault
+            subtitles = find_subtitles(item.path, extraction)
+            if subtitles and subtitles.path:
+                reads |= reads_of([str(subtitles.path)], option="subtitles")
+    return replace(common, reads=reads)
 
 
 def run_verb(

@@ -19,7 +19,7 @@ from vidsum.batch.targets import (
     only_json_error,
     with_files,
 )
-from vidsum.commands.batch import Exporting, Videos, run_verb
+from vidsum.commands.batch import Exporting, Videos, keep_subtitles, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -54,7 +54,7 @@ def chapters(
     settings: ChapterSettings,
     common: Exporting,
     extra: ChapterOutputs,
-    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "reader"))],
+    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "subtitles", "reader"))],
 ) -> None:
     """Cut videos into titled chapters.
 
@@ -64,6 +64,7 @@ def chapters(
     from vidsum.outputs.timelines import copy_suffix
 
     inputs = read_inputs(sources, common)
+    common = keep_subtitles(inputs, extraction, common)
     if extra.save_video and common.to_stdout:
         raise only_json_error(["save_video"])
     files = {}

@@ -76,7 +76,7 @@ def describe(
     common: Writing,
     extra: DescriptionOutputs,
     extraction: Annotated[
-        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits", "subtitles"))
     ],
 ) -> None:
     """Describe videos in words, a sentence per shot.

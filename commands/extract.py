@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import main_outputs, with_files
 from vidsum.commands.batch import Videos, Writing, run_verb
-from vidsum.commands.options import command
+from vidsum.commands.options import Without, command
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 
@@ -43,7 +43,12 @@ class FeatureFile:
     "vidsum extract film.mp4",
     "vidsum extract film.mp4 --extractor i3d --logits -o film.h5",
 )
-def extract(videos: Videos, common: Writing, file: FeatureFile, extraction: Extraction) -> None:
+def extract(
+    videos: Videos,
+    common: Writing,
+    file: FeatureFile,
+    extraction: Annotated[Extraction, Without(("subtitles",))],
+) -> None:
     """Turn videos into features.
 
     Writes {video}_{extractor}.npz into the current folder: features, and the time of each.

@@ -21,7 +21,7 @@ from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import clip_place, clip_stem, plan_moment_files
-from vidsum.commands.batch import Clipping, Videos, run_verb
+from vidsum.commands.batch import Clipping, Videos, keep_subtitles, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
 from vidsum.commands.suggestions import suggest_space
@@ -108,6 +108,7 @@ def ground(
 
     _require_one_stdin(common, query_options)
     inputs = read_inputs(sources, common)
+    common = keep_subtitles(inputs, extraction, common)
     _require_query([item.path for item in inputs], query_options)
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))

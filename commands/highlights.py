@@ -13,7 +13,7 @@ from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import clip_place, clip_stem, plan_moment_files
-from vidsum.commands.batch import Clipping, Videos, run_verb
+from vidsum.commands.batch import Clipping, Videos, keep_subtitles, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, Sheet, collect_table, moment_row
 from vidsum.features.settings import Extraction
@@ -56,6 +56,7 @@ def highlights(
     the segments that stand out, best first. Saliency is relative to the video.
     """
     inputs = read_inputs(sources, common)
+    common = keep_subtitles(inputs, extraction, common)
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(

@@ -101,6 +101,7 @@ def index(
         )
         batches = _iter_stable(named, common, archive) if upkeep.watch else [read_inputs(named, common)]
         for inputs in batches:
+            extraction.require_subtitles_of(len(inputs))
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if upkeep.watch else [])):
                 try:

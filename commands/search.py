@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +27,7 @@ from vidsum.options import option
 from vidsum.outputs.alone import own_record, save_text
 from vidsum.outputs.names import Written, check_outputs, require_not_written, require_suffix
 from vidsum.times import format_time
+from vidsum.video.settings import SoundLevel
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive
@@ -61,6 +62,7 @@ class SearchOutputs:
     )
     page: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
     clips_dir: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
 
 @command(
@@ -239,7 +241,8 @@ def _save_clips(
 
     def save(match: "Match", path: Path) -> tuple[str, ...]:
         make_folder(path.parent)
-        return by_name[match.archive].write_clip(match, path, overwrite=extra.overwrite, reads=reads)
+        level, archive = extra.sound.loudness, by_name[match.archive]
+        return archive.write_clip(match, path, loudness=level, overwrite=extra.overwrite, reads=reads)
 
     for match, row in zip(matches, rows, strict=True):
         warnings = attempt(partial(save, match, Path(row["clip"])))

@@ -1,7 +1,6 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from vidsum.commands.result import Sheet, collect_table, interval_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.shots.settings import ShotSettings
-from vidsum.video.settings import Clips
+from vidsum.video.settings import Clips, SoundLevel
 
 app = typer.Typer(add_completion=False)
 
@@ -41,9 +40,9 @@ class ShotOutputs:
         more="3 are its first, middle and last frame.",
     )
     sheet: Sheet = False
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
 
-_TAGS: Mapping[str, str] = {"clips": Clips().tag}
 _COLUMNS: Columns = {
     "length_s": lambda data: data["shots"][-1]["end_s"],
     "shots": "shots",
@@ -62,7 +61,7 @@ def shots(
     settings: ShotSettings,
     common: Clipping,
     extra: ShotOutputs,
-    extraction: Annotated[Extraction, Without(("logits",))],
+    extraction: Annotated[Extraction, Without(("logits", "subtitles"))],
 ) -> None:
     """Cut videos into shots.
 
@@ -72,9 +71,9 @@ def shots(
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(
-        "shots", inputs, common, more, clips=extra.clips, needs_pictures=True
+        "shots", inputs, common, more, Clips(sound=extra.sound), clips=extra.clips, needs_pictures=True
     )
-    work = partial(find_shots, settings, extraction, extra.images, common, has_table=table is not None)
+    work = partial(find_shots, settings, extraction, extra, common, has_table=table is not None)
     run_verb(
         "shots",
         work,
@@ -89,7 +88,7 @@ def shots(
 def find_shots(
     settings: ShotSettings,
     extraction: Extraction,
-    n_images: int | None,
+    extra: ShotOutputs,
     common: CommonOptions,
     item: BatchInput,
     progress: Progress | None,
@@ -102,10 +101,10 @@ def find_shots(
     from vidsum.results.shots import Shots
 
     plan = plan_shots(item.path, settings, extraction)
-    stem = clip_stem("shots", item, common)
+    stem, clips = clip_stem("shots", item, common), Clips(sound=extra.sound)
 
     def write_pictures(shots: Shots, folder: Path) -> tuple[str, ...]:
-        write_images(shots, folder, n_images or 1, stem)
+        write_images(shots, folder, extra.images or 1, stem)
         return ()
 
     def describe(shots: Shots, names: str) -> Reply:
@@ -116,8 +115,8 @@ def find_shots(
         plan.provenance,
         partial(plan.run, progress),
         Shots.from_dict,
-        {**moment_writers(stem, progress=progress), "images": write_pictures},
+        {**moment_writers(stem, clips, progress=progress), "images": write_pictures},
         clips=partial(clips_of, item.artifacts, stem),
-        tags=_TAGS,
+        tags={"clips": clips.tag},
     )
     return deliver(item, common, spec, describe, prints_only=has_table)

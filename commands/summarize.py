@@ -15,13 +15,11 @@ from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import main_outputs, refuse, require_no_exports, with_files
-from vidsum.commands.batch import Exporting, Sources, run_verb
+from vidsum.commands.batch import Exporting, Sources, keep_subtitles, run_verb
 from vidsum.commands.options import Under, Without, command
 from vidsum.commands.result import PlotFormat, interval_table
 from vidsum.errors import (
-    Mention,
     UsageError,
-    fill,
 )
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
@@ -56,13 +54,12 @@ class SummaryOutputs:
     storyboard: bool = option("Save a picture of every segment, and one sheet of them all.", False)
     plot: bool = option("Save a plot of the importance curve.", False)
     plot_format: PlotFormat = "png"
-    subtitles: bool = option("Save the speech of the summary as subtitles.", False)
+    save_subtitles: bool = option("Save the speech of the summary as subtitles.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
     def __post_init__(self) -> None:
         check(self)
-        if self.copy and self.encoding != Encoding():
-            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention("crf")))
+        self.encoding.require_encoded(copy=self.copy)
         self.shorts.require_encoded(copy=self.copy)
 
 
@@ -86,6 +83,7 @@ def summarize(
     FILE.mp4 and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
     """
     inputs = read_inputs(sources, common)
+    common = keep_subtitles(inputs, extraction, common, saves=extra.save_subtitles)
     bases = main_outputs(inputs, "_summary.mp4", (".mp4", ".json"), common)
     if not (extra.dry_run or common.to_stdout):
         planned = with_files(
@@ -119,7 +117,7 @@ def summarize_one(
     from vidsum.results.summary import Summary
 
     selection = _from_first_picture(selection, item.path, extraction)
-    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(item.path, extraction))
+    needs_speech = extra.save_subtitles or (extra.shorts.burn and not _is_mute(item.path, extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
     plan = plan_summary(open_input(item.path, extraction), selection, shots)
@@ -180,20 +178,19 @@ def _is_mute(source: str, extraction: Extraction) -> bool:
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> dict[str, Path]:
     """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON."""
+    from vidsum.outputs.names import summary_files
     from vidsum.pipelines.sources import has_pictures
 
-    stem = base.with_suffix("").name.removesuffix("_summary")
     is_video = has_pictures(source)
-    named = {"video": base} if base.suffix == ".mp4" and is_video else {}
-    named["json"] = base.with_suffix(".json")
-    if extra.subtitles:
-        named["subtitles"] = base.with_suffix(".srt")
-    if extra.storyboard and is_video:
-        named["storyboard"] = base.with_name(f"{stem}_storyboard.png")
-        named["key_frames"] = base.with_name(f"{stem}_key_frames")
-    if extra.plot:
-        named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
-    return named
+    wanted = {
+        "video": base.suffix == ".mp4" and is_video,
+        "json": True,
+        "subtitles": extra.save_subtitles,
+        "storyboard": extra.storyboard and is_video,
+        "key_frames": extra.storyboard and is_video,
+        "plot": extra.plot,
+    }
+    return {kind: path for kind, path in summary_files(base, extra.plot_format).items() if wanted[kind]}
 
 
 def _speech_hint(summary: "Summary") -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from vidsum.batch.targets import main_outputs, with_files
 from vidsum.commands.batch import Exporting, Videos, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import text_table
+from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.speech.settings import Transcription, Trimming
@@ -45,6 +46,7 @@ class TrimOutputs(Checked):
     app,
     "vidsum trim talk.mp4",
     "vidsum trim talk.mp4 --fillers --min-pause 1s",
+    "vidsum trim talk.mp4 --script edited.txt",
     "vidsum trim talk.mp4 -o cuts.json --export premiere",
 )
 def trim(
@@ -53,14 +55,17 @@ def trim(
     speech: Annotated[Transcription, Only(("language",))],
     common: Exporting,
     extra: TrimOutputs,
-    extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track"))],
+    extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track", "subtitles"))],
 ) -> None:
-    """Remove silence from videos, and filler words.
+    """Remove silence, filler words or deleted text from videos.
 
     Writes {video}_trim.mp4 and {video}_trim.json into the current folder. With -o FILE.mp4 they are FILE.mp4
     and FILE.json; with -o FILE.json there is no MP4.
     """
     inputs = read_inputs(sources, common)
+    if settings.script is not None and len(inputs) > 1:
+        fault = (Mention("script", settings.script), f" is of one video, not of {len(inputs)}")
+        raise UsageError(fault, hint="run the command for each video")
     files = {}
     for path, base in main_outputs(inputs, "_trim.mp4", (".mp4", ".json"), common).items():
         video = {"video": base} if base.suffix == ".mp4" else {}
@@ -108,9 +113,11 @@ def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Reply:
 
 
 def _describe(settings: Trimming, trimmed: "Trim", names: str) -> str:
-    if trimmed.removed:
+    if trimmed.removed or len(trimmed.segments) > 1:
         length, whole = format_time(trimmed.duration_s), format_time(trimmed.video_duration_s)
         count = len(trimmed.segments)
         return f"{names}: {length} of {whole} in {count} segment{'s' * (count > 1)}"
+    if trimmed.by == "script":
+        return f"{names}: nothing to remove: the script says all that is said"
     kind = "without a voice" if trimmed.threshold_db is None else f"below {trimmed.threshold_db:g} dB"
     return f"{names}: nothing to remove: no pause {kind} lasts {format_time(settings.min_pause_s)}"

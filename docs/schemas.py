@@ -33,6 +33,7 @@ from vidsum.lab.evaluation.moment_evaluation import (
 from vidsum.lab.evaluation.summary_evaluation import SummaryEvaluationFacts, SummaryEvaluationProvenance
 from vidsum.lab.evaluation.summary_metrics import SummaryRow
 from vidsum.results import provenance_types as sources
+from vidsum.results.decisions import EditFacts
 from vidsum.results.descriptions import DescriptionFacts
 from vidsum.results.features import FeatureFacts
 from vidsum.results.moments import GroundingFacts, HighlightFacts
@@ -49,6 +50,7 @@ Schema = dict[str, Any]
 
 _OPEN = (
     sources.FeatureProvenance,
+    sources.SummaryProvenance,
     sources.TrimProvenance,
     sources.Speech,
     sources.ComparedSpeech,
@@ -65,7 +67,11 @@ _FROM_EVIDENCE = rules(
 
 RESULTS: Mapping[str, tuple[Any, Any, Any]] = {
     "shots": (ShotFacts, _VERSIONED, VideoInfo | None),
-    "summary": (SummaryFacts, _VERSIONED, VideoInfo | None),
+    "summary": (
+        SummaryFacts,
+        Annotated[sources.SummaryProvenance, rules(required=("vidsum",))],
+        VideoInfo | None,
+    ),
     "trim": (TrimFacts, sources.TrimProvenance, VideoInfo | None),
     "chapters": (ChapterFacts, sources.ChapterProvenance, VideoInfo),
     "moments": (GroundingFacts, Annotated[sources.MomentProvenance, _FROM_EVIDENCE], VideoInfo | None),
@@ -109,6 +115,7 @@ def schemas() -> dict[str, Schema]:
         made[name] = _document(SCHEMAS[task], facts, types, is_sealed=True)
     features = {"provenance": sources.FeatureProvenance, "video": VideoInfo | None, "warnings": list[str]}
     made["features"] = _document("vidsum.features/1", FeatureFacts, features)
+    made["edits"] = _document("vidsum.edits/1", EditFacts, {})
     made["result"] = _document(RESULT_SCHEMA, Envelope, {})
     return {f"{name}.schema.json": schema for name, schema in made.items()}
 

@@ -341,6 +341,42 @@ def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class SubtitleText:
+    """A subtitle track of `add_subtitles`: its cues (start_s, end_s, text), in seconds, to milliseconds."""
+
+    cues: Sequence[tuple[float, float, str]]
+    language: str | None = None
+    flags: int = 0
+    codec: str = "subrip"  # or `hdmv_pgs_subtitle`, whose pictures are left out
+
+
+def add_subtitles(source: Path, path: Path, *tracks: SubtitleText) -> Path:
+    """Write a copy of an MP4 as Matroska with subtitle tracks."""
+    with av.open(str(source)) as film, av.open(str(path), "w") as container:
+        copies, made = {}, []
+        for stream in film.streams:
+            copies[stream.index] = container.add_stream_from_template(stream)
+            copies[stream.index].metadata.update(stream.metadata)
+        for track in tracks:
+            stream: Any = container.add_mux_stream(track.codec)
+            stream.time_base, stream.disposition = Fraction(1, 1000), track.flags
+            stream.metadata.update({"language": track.language} if track.language else {})
+            made.append(stream)
+        for packet in film.demux():
+            if packet.dts is not None:
+                packet.stream = copies[packet.stream.index]
+                container.mux(packet)
+        for track, stream in zip(tracks, made, strict=True):
+            for start_s, end_s, text in track.cues if track.codec == "subrip" else ():
+                packet = av.Packet(text.encode())
+                packet.stream, packet.time_base = stream, Fraction(1, 1000)
+                packet.pts = packet.dts = round(1000 * start_s)
+                packet.duration = round(1000 * (end_s - start_s))
+                container.mux(packet)
+    return path
+
+
 # --- spoilt files ---
 
 

@@ -23,7 +23,7 @@ from vidsum.summary import liveness
 RNG = np.random.default_rng(0)
 ROWS = RNG.random((1300, 8), np.float32)
 TEXTS = unit_rows(RNG.standard_normal((90, 8)).astype(np.float32))
-VIDEO = ClipEmbeddings(unit_rows(ROWS[:40]), np.arange(40.0), 1.0, 40.0)
+VIDEO = ClipEmbeddings(unit_rows(ROWS[:12]), np.arange(12.0), 1.0, 12.0)
 
 
 def on_grid(count: int) -> Any:

@@ -114,6 +114,7 @@ def test_extension_touches_few_files(extension: Extension) -> None:
     assert 0 < len(files) <= extension.most_files
 
 
+@pytest.mark.deep
 @each
 def test_extension_works(extension: Extension, tree: Path) -> None:
     run(tree, "git", "apply", str(extension.patch))

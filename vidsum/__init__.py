@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.watch import watch as watch
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
+    from vidsum.results.edits import apply_decisions as apply_decisions
     from vidsum.results.feature_files import read_features as read_features
     from vidsum.results.features import Features as Features
     from vidsum.results.load import load as load
@@ -96,6 +97,7 @@ _NAMES = {
     "outputs.timelines": "write_timeline",
     "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",
+    "results.edits": "apply_decisions",
     "results.feature_files": "read_features",
     "results.features": "Features",
     "results.load": "load",
@@ -113,6 +115,7 @@ _HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name 
 _COMMANDS = {
     "chapters": "find_chapters",
     "highlights": "find_highlights",
+    "edit": "apply_decisions",
     "info": "probe",
     "report": "write_report",
     "search": "Archive",

@@ -158,7 +158,12 @@ _BREAKS = re.compile(r"\\[Nh]")  # of ASS: a new line, a blank
 
 
 def parse_subtitles(text: str) -> list[Cue]:
-    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line.
+    """Return the cues of SubRip or WebVTT in order of time; see `parse_cues`."""
+    return sorted(parse_cues(text))
+
+
+def parse_cues(text: str) -> list[Cue]:
+    """Return the cues of SubRip or WebVTT as the file has them, each as plain text in one line.
 
     A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it.
     """
@@ -178,9 +183,14 @@ def parse_subtitles(text: str) -> list[Cue]:
         if is_numbered and after < len(lines) and said and said[-1].isdigit():
             said.pop()
         line = " ".join(takewhile(bool, said))  # what follows an empty line is a note, or the name of a cue
-        plain = " ".join(unescape(_BREAKS.sub(" ", _TAGS.sub("", line))).split())
+        plain = plain_cue(line)
         cues += [(start_s, end_s, plain)] if plain else []
-    return sorted(cues)
+    return cues
+
+
+def plain_cue(text: str) -> str:
+    """Return the text of a cue without the tags of SubRip, WebVTT and ASS, in one line."""
+    return " ".join(unescape(_BREAKS.sub(" ", _TAGS.sub("", text))).split())
 
 
 def format_timestamp(time_s: float, point: str = ".") -> str:

@@ -28,14 +28,16 @@ def noted_videos() -> list[dict[str, Any]]:
     return videos
 
 
+def path_of(name: str, extra: Path = EXTRA) -> Path:
+    """The file of a video by its name in action_moments.json."""
+    folders, file = {"sample": _SAMPLE, "actions": extra}, Path(name)
+    return folders.get(file.parts[0], FIRST / file.parent) / file.name
+
+
 def present_videos(half: Half, extra: Path = EXTRA) -> list[tuple[Path, dict[str, Any]]]:
     """The videos of a half that this machine has, with their files."""
-    folders = {"sample": _SAMPLE, "actions": extra}
     videos = [video for video in noted_videos() if video["half"] == half]
-    files = [
-        folders.get(file.parts[0], FIRST / file.parent) / file.name
-        for file in (Path(video["file"]) for video in videos)
-    ]
+    files = [path_of(video["file"], extra) for video in videos]
     absent = [path.name for path in files if not path.exists()]
     if absent:
         print(f"half {half}, left out because they are not here: {', '.join(absent)}", file=sys.stderr)

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database, connect
 from vidsum.evidence.match_probability import Condition, Usual, embed_background
 from vidsum.evidence.picture import PackedPicture, Picture
-from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.grounding.vse_map import load_map
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
@@ -59,25 +60,31 @@ print(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_max
 
 def simulate(real: Sequence[ClipEmbeddings], factor: FloatArray, rng: np.random.Generator) -> ClipEmbeddings:
     """Return the clips of a simulated video; `factor` [D, d] gives noise the covariance of photographs."""
-    rows, classes, starts_s = list[FloatArray](), list[FloatArray](), [0]
+    rows, objects, actions, starts_s = list[FloatArray](), list[FloatArray](), list[FloatArray](), [0]
     scenes = rng.choice(len(real), _SCENES, replace=False)
     for _ in range(_SHOTS):
         clip = real[rng.choice(scenes)]
-        assert clip.objects is not None
         length = min(int(rng.integers(_SHOT_S[0], _SHOT_S[1] + 1)), len(clip))
         start = int(rng.integers(len(clip) - length + 1))
         noise = _ROW_NOISE * factor @ rng.normal(size=factor.shape[1]).astype(np.float32)
         rows.append(unit_rows(clip.rows[start : start + length] + noise))
-        shares = clip.objects.probabilities[start : start + length]
-        shares = shares * np.exp(_LOG_NOISE * rng.normal(size=shares.shape[1])).astype(np.float32)
-        classes.append(shares / shares.sum(axis=1, keepdims=True))
+        for mixture, parts in ((clip.objects, objects), (clip.actions, actions)):
+            assert mixture is not None
+            shares = mixture.probabilities[start : start + length]
+            shares = shares * np.exp(_LOG_NOISE * rng.normal(size=shares.shape[1])).astype(np.float32)
+            parts.append(shares / shares.sum(axis=1, keepdims=True))
         starts_s.append(starts_s[-1] + length)
-    names = real[0].objects
-    assert names is not None
-    mixture = ClassMixture(np.concatenate(classes), names.names)
-    times = np.arange(starts_s[-1], dtype=np.float64)
+    times, first = np.arange(starts_s[-1], dtype=np.float64), real[0]
+    assert first.objects
+    assert first.actions
     return ClipEmbeddings(
-        np.concatenate(rows), times, 1.0, float(len(times)), mixture, np.array(starts_s, np.float64)
+        np.concatenate(rows),
+        times,
+        1.0,
+        float(len(times)),
+        replace(first.objects, probabilities=np.concatenate(objects)),
+        np.array(starts_s, np.float64),
+        actions=replace(first.actions, probabilities=np.concatenate(actions)),
     )
 
 

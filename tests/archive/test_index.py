@@ -17,7 +17,7 @@ from tests.media import Track, make_tracks
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.stored_evidence import NewEvidence
-from vidsum.errors import InputError
+from vidsum.errors import InputError, UsageError
 from vidsum.evidence.protocol import Packed
 from vidsum.pipelines import decoding
 from vidsum.pipelines.evidence_kinds import KINDS
@@ -25,6 +25,7 @@ from vidsum.pipelines.plan import Plan
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.screen_text import ScreenLine
 from vidsum.results.transcript import Segment, Transcript
+from vidsum.times import to_srt
 
 
 @pytest.fixture
@@ -235,6 +236,31 @@ def test_uncertain_text_is_not_indexed(
     assert [note for note in added.warnings if "uncertain" in note] == [
         f"the text from 0:03.00 to 0:15.00 is {left_out}"
     ]
+
+
+def test_subtitles_are_indexed_where_they_are_new(archive: Archive, videos: Path) -> None:
+    def said() -> list[tuple[str]]:
+        return archive.rows("SELECT text FROM passages WHERE kind = 'speech'")
+
+    archive.add(videos)
+    (videos / "a.srt").write_text(to_srt([(0.5, 3.0, "We paint it green.")]))
+    assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
+    assert said() == [("We paint it green.",)]
+    assert set(states(archive, videos).values()) == {"unchanged"}
+    (videos / "a.srt").write_text(to_srt([(0.5, 3.0, "We paint it blue.")]))
+    assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
+    assert said() == [("We paint it blue.",)]
+    shutil.copy(videos / "a.mp4", videos / "copy.mp4")  # without subtitles
+    assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "unchanged", "copy.mp4": "added"}
+    assert said() == [("We paint it blue.",)]
+
+
+def test_damaged_subtitles_are_an_error(archive: Archive, videos: Path) -> None:
+    (videos / "a.srt").write_text("")
+    with pytest.raises(InputError, match=r"a\.srt: has no cue of SubRip or WebVTT"):
+        archive.add(videos)
+    with pytest.raises(UsageError, match="is of one video, not of 2"):
+        archive.add(videos, subtitles=str(videos / "a.srt"))
 
 
 def test_texts_outlive_another_reading(

@@ -14,11 +14,12 @@ from PIL import Image
 
 from tests.archive.made import film
 from tests.archive.serving import ask, serving
-from vidsum.archive import answers, connections
+from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 from vidsum.errors import MissingError
 from vidsum.io.provenance import hash_file
+from vidsum.server import connections
 
 SECRET = b"TOP SECRET KEY\n"
 

@@ -23,6 +23,7 @@ from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.shots.settings import ChapterSettings
+from vidsum.times import to_srt
 from vidsum.types import FloatArray, Picture
 
 TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
@@ -117,6 +118,15 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(titles()) == 3
 
 
+def test_chapters_of_subtitles_need_no_sound(run: Run) -> None:
+    make_talk(Path("talk.mp4"), sound=False)
+    Path("talk.srt").write_text(to_srt(topical()))
+    run("chapters", "talk.mp4")
+    document = read_valid("talk_chapters.json", "chapters")
+    assert [title for _, title in titles()] == [*TOPICS]
+    assert (document["evidence"], document["provenance"]["speech"]["subtitles"]) == ("speech", "talk.srt")
+
+
 def doubt(monkeypatch: pytest.MonkeyPatch, first: int, last: int) -> None:
     """Say all topics, those from `first` to `last` in uncertain words."""
     spoken = [
@@ -150,7 +160,7 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
     make_talk(Path("talk.mp4"))
     doubt(monkeypatch, 0, 3)
     monkeypatch.setattr(
-        chapters, "write_words", lambda rows, *_: [SimpleNamespace(text="a colour")] * len(rows)
+        chapters, "write_words", lambda seen, *_: [SimpleNamespace(text="a colour")] * len(seen.rows)
     )
     ran = run("chapters", "talk.mp4")
     document = read_valid("talk_chapters.json", "chapters")
@@ -162,7 +172,7 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
 
 def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
     _, made = texts(make_talk(Path("mute.mp4"), sound=False))
     sentences = ["A red wall by a lake.", "A field " * 10, "The blue sky."]
@@ -190,7 +200,7 @@ def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     say(monkeypatch, (3.0, 5.0, "Ah."))
     run("chapters", "quiet.mp4", "--in", "speech", code=3, error="too little is said for 3 chapters of 10 s")
     monkeypatch.setattr(
-        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
     make_talk(Path("talk.mp4"), sound=False)
     ran = run("chapters", "talk.mp4", "--chapters", "4")

@@ -18,7 +18,7 @@ from vidsum.commands.result import print_table, text_table
 from vidsum.description import writers
 from vidsum.description.words import read_words
 from vidsum.models.scaling import unit_rows
-from vidsum.pipelines import describe
+from vidsum.pipelines import describe, embedding
 from vidsum.results.descriptions import Descriptions
 from vidsum.types import FloatArray
 
@@ -50,7 +50,8 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "vidsum.grounding.vse_map.mapped_rows", lambda features: unit_rows(features.array[:, :3])
     )
-    monkeypatch.setattr(describe, "extraction_for", lambda space, options: options)  # no class scores
+    for module in (describe, embedding):
+        monkeypatch.setattr(module, "extraction_for", lambda space, options: options)  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
@@ -134,16 +135,17 @@ def test_words_fill_pauses_only_where_they_are_sure(
     def scores(space: str, rows: FloatArray) -> FloatArray:
         values = np.full((len(rows), len(numbers)), -20, np.float32)
         values[:, numbers["a person"]] = 0.8  # a probability of .7
-        values[0, numbers["a dog"]] = 9
+        values[:2, numbers["a dog"]] = 9
+        values[1, numbers["cooking"]] = 9
         return values
 
     monkeypatch.setattr(writers, "standard_scores", scores)
     monkeypatch.setattr(describe, "resolve_space", lambda name: "clip")
     run("describe", film, "--device", "cpu")
-    assert [text for _, _, text in said()] == ["A dog, a person.", "A person."]
+    assert [text for _, _, text in said()] == ["A dog, a person.", "A dog, a person, cooking."]
     ran = run("describe", film, "--device", "cpu", "--in-gaps")
-    assert [text for _, _, text in said()] == ["A dog."]
-    assert "3 of 4 segments are not described in the pauses: no words for them reach" in ran.err
+    assert [text for _, _, text in said()] == ["A dog, cooking."]
+    assert "3 of 4 segments are not described in the pauses: no activity or new place" in ran.err
     settings = json.loads(Path("film_descriptions.json").read_text())["provenance"]["descriptions"]
     assert (settings["space"], settings["min_sure"]) == ("clip", 0.85)
     assert "map_sha256" not in settings

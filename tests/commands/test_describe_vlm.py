@@ -15,7 +15,7 @@ from tests.vlm_server import Reply, VLMServer, completion, serving
 from vidsum.description import vlm
 from vidsum.description.settings import Describing
 from vidsum.errors import UsageError
-from vidsum.pipelines import describe
+from vidsum.pipelines import describe, embedding
 from vidsum.results.descriptions import Descriptions
 
 SENTENCES = dict(
@@ -33,7 +33,8 @@ def colour_of(picture: bytes) -> str:
 def small_pauses(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The extractor needs no weights, and no attempt waits."""
     monkeypatch.setattr(vlm, "PAUSE_S", 0.0)
-    monkeypatch.setattr(describe, "extraction_for", lambda space, options: options)
+    for module in (describe, embedding):
+        monkeypatch.setattr(module, "extraction_for", lambda space, options: options)
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
 
 

@@ -151,5 +151,5 @@ def test_a_video_is_probed_once(run: Run, film: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("vidsum.video.probe.open_video", counted)
     run("ground", film, *ASK, "--query", "word3", "--in", "both", "--clips", "--plot")
     assert len(probed) == 1
-    run("summarize", film, "--device", "cpu", "--snap", "speech", "--subtitles", "-o", "made.mp4")
+    run("summarize", film, "--device", "cpu", "--snap", "speech", "--save-subtitles", "-o", "made.mp4")
     assert len(probed) == 1

@@ -274,7 +274,7 @@ def test_shortened_names(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, 
     size = len(letter.encode())
     names = (letter * (250 // size) + end for end in ("1.ts", "2.ts", "2.mp4"))
     films = copies(film, *map(film.with_name, names))
-    extra = ("--storyboard", "--subtitles", "--export", "ffmetadata")
+    extra = ("--storyboard", "--save-subtitles", "--export", "ffmetadata")
     for path in films:
         run("summarize", path, *extra, "--skip-existing")
         run("shots", path, "--clips", "--images", 1, "--sheet")

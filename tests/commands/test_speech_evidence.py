@@ -37,12 +37,16 @@ def test_snap_to_words(film: Path, model: stub.StubModel, run: Run) -> None:
     assert snapped.provenance != plain.provenance
     assert vidsum.summarize(film, **options, snap="none").segments == plain.segments
     assert len(model.tasks) == 1
-    run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
+    saving = ("--model", "uniform", "--budget", "30%", "--save-subtitles")
+    run("summarize", film, *saving)
     text = Path("film_summary.srt").read_text()
     assert text.startswith("1\n00:00:00,")
     assert "word" in text
     assert Path("film_summary.mp4").exists()
-    assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
+    assert (
+        "(unchanged)"
+        in run("summarize", film, "--model", "uniform", "--budget", "30%", "--save-subtitles").out
+    )
 
 
 def test_cut_subtitles() -> None:
@@ -63,6 +67,6 @@ def test_cut_subtitles() -> None:
 
 def test_subtitles_of_silence(film: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
-    ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
+    ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--save-subtitles")
     assert Path("film_summary.srt").read_text() == ""
     assert "film.mp4: nothing is said in the summary: its subtitles are empty" in ran.err

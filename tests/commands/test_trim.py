@@ -1,17 +1,21 @@
 """`vidsum trim`: what is kept, and that pictures and sound stay together."""
 
 import json
+import shutil
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
+import vidsum
 from tests import media
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema, read_valid
 from tests.speech import stub
 from tests.video.clips import numbers_by_pyav
+from vidsum.pipelines.plan import Plan
+from vidsum.results.transcript import Segment, Transcript
 
 Spans = list[tuple[float, float]]
 
@@ -169,3 +173,93 @@ def test_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     mute = talk(tmp_path / "hum.mp4", [(1, 3)], duration_s=4.0).path
     monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
     run("trim", mute, "--by", "voice", code=3, error=("no speech found", "--by loudness"))
+
+
+TONES: Spans = [(1, 1.5), (2, 2.5), (3, 3.5), (4, 5.2)]  # of 300, 500, 700 and 900 Hz
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A talk with a tone for each of the words word0 to word3."""
+    stub.install(monkeypatch, language=("en", 0.9))
+    return talk(tmp_path / "talk.mp4", TONES, duration_s=6.0).path
+
+
+@pytest.mark.parametrize(("script", "pitches"), [
+    ("word0 word1 word3", [300, 500, 900]),
+    ("word2 word3\nword0", [700, 900, 300]),
+    ("word3\nword1\nword0 word1", [900, 500, 300, 500]),
+    ("Word1! (?)\n[music]\nword3", [500, 900]),
+])  # fmt: skip
+def test_the_film_of_a_script(script: str, pitches: list[int], said: Path, run: Run) -> None:
+    Path("edited.txt").write_text(script)
+    run("trim", said, "--script", "edited.txt")
+    document = read_valid("talk_trim.json", "trim")
+    assert document["by"] == "script"
+    assert pitches_of(sound_of(Path("talk_trim.mp4"))) == pitches
+    video_s, audio_s = lengths_of(Path("talk_trim.mp4"))
+    assert audio_s == pytest.approx(video_s, abs=1e-3)
+    frames = [range(round(25 * part["start_s"]), round(25 * part["end_s"])) for part in document["segments"]]
+    assert numbers_by_pyav(Path("talk_trim.mp4")) == [number for part in frames for number in part]
+    assert "(unchanged)" in run("trim", said, "--script", "edited.txt").out
+
+
+def test_a_script_names_what_goes(said: Path, run: Run) -> None:
+    Path("edited.txt").write_text("word3\nword1")
+    run("trim", said, "--script", "edited.txt", "-o", "cuts.json")
+    removed = read_valid("cuts.json", "trim")["removed"]
+    assert [part["text"] for part in removed if part["reason"] == "deleted"] == ["word0", "word2"]
+    script = vidsum.trim(said, script="edited.txt")
+    assert [*script.segments] == [
+        (part["start_s"], part["end_s"]) for part in read_valid("cuts.json", "trim")["segments"]
+    ]
+    Path("edited.txt").write_text("word1")
+    assert "(unchanged)" not in run("trim", said, "--script", "edited.txt", "-o", "cuts.json").out
+
+
+@pytest.mark.parametrize("form", ["txt", "srt", "vtt"])
+def test_a_script_that_was_not_edited_keeps_the_film(form: str, said: Path, run: Run) -> None:
+    run("transcribe", said, "--format", form)
+    ran = run("trim", said, "--script", f"talk_transcript.{form}")
+    assert "nothing to remove: the script says all that is said" in ran.out
+    assert read_valid("talk_trim.json", "trim")["segments"] == [{"start_s": 0.0, "end_s": 6.0}]
+
+
+def test_cues_that_were_moved(said: Path, run: Run) -> None:
+    cues = ["2\n00:00:03,000 --> 00:00:04,500\nword2 word3\n", "1\n00:00:01,000 --> 00:00:01,500\nword0\n"]
+    Path("edited.srt").write_text("\n".join(cues))
+    run("trim", said, "--script", "edited.srt")
+    assert pitches_of(sound_of(Path("talk_trim.mp4"))) == [700, 900, 300]
+
+
+@pytest.mark.parametrize(("script", "faults"), [
+    ("word0\nword1 kiwi", ("edited.txt: has words that were never said: 'kiwi' (line 2)",)),
+    (" \n?\n", ("edited.txt: holds no word that could stay",)),
+])  # fmt: skip
+def test_nothing_is_guessed(script: str, faults: tuple[str, ...], said: Path, run: Run) -> None:
+    Path("edited.txt").write_text(script)
+    run("trim", said, "--script", "edited.txt", code=3, error=faults)
+    assert files_here() == ["edited.txt"]
+
+
+def test_a_transcript_without_times_of_words(said: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("edited.txt").write_text("word1")
+    plain = Transcript((Segment(1, 4.5, "word0 word1", 0.9, 0.0),), "en", 0.9, 6.0)
+    plan = Plan({"speech": {"model": "made up"}}, lambda progress: plain)
+    monkeypatch.setattr("vidsum.pipelines.trim.plan_transcript", lambda *about: plan)
+    ran = run("trim", said, "--script", "edited.txt", code=3)
+    assert "the words of its transcript have no times" in ran.err
+    assert f"vidsum transcribe {said} --words" in ran.err
+
+
+def test_a_script_is_of_one_video(said: Path, run: Run) -> None:
+    Path("edited.txt").write_text("word1")
+    ran = run("trim", said, shutil.copy(said, "other.mp4"), "--script", "edited.txt", code=2)
+    assert "--script edited.txt is of one video, not of 2" in ran.err
+
+
+def test_a_script_excludes_what_else_decides(said: Path, run: Run) -> None:
+    Path("edited.txt").write_text("word1")
+    for option in (("--fillers",), ("--min-pause", "1s"), ("--by", "voice")):
+        ran = run("trim", said, "--script", "edited.txt", *option, code=2)
+        assert f"--script says all that goes: leave out {option[0]}" in ran.err

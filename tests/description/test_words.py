@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from vidsum.description import words
-from vidsum.description.words import WORD_CURVE, choose_words, embed_names, read_words, word_probabilities
+from vidsum.description.words import (
+    WORD_CURVE,
+    choose_words,
+    embed_names,
+    is_elsewhere,
+    read_words,
+    word_probabilities,
+)
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -93,7 +100,71 @@ def test_specific_name_is_for_sure_looks_only(sure: dict[str, float], chosen: li
 
 @pytest.mark.parametrize(("sure", "text"), [(0.74, "a person"), (0.76, "a woman")])
 def test_person_is_called_a_woman_if_sure(sure: float, text: str) -> None:
-    assert texts(choose_words(chances(a_person=0.9, a_woman=sure), 0.5)) == [text]
+    assert texts(choose_words(chances(a_person=0.9, a_woman=sure, a_hat=0.95), 0.5)) == ["a hat", text]
+
+
+@pytest.mark.parametrize(
+    "sure",
+    [
+        {"a_person": 0.95, "people": 0.95, "a_woman": 0.9},
+        {"a_person": 0.95, "outdoors": 0.9},
+        {"indoors": 0.9},
+    ],
+    ids=["people", "person outdoors", "indoors"],
+)
+def test_that_there_is_a_person_indoors_or_outdoors_says_nothing(sure: dict[str, float]) -> None:
+    assert choose_words(chances(**sure), 0.5) == []
+
+
+def test_particular_place_says_something() -> None:
+    assert texts(choose_words(chances(a_person=0.9, indoors=0.9, in_a_kitchen=0.9), 0.5)) == [
+        "a person",
+        "in a kitchen",
+    ]
+
+
+@pytest.mark.parametrize(("sure", "chosen"), [(0.64, []), (0.66, ["a person", "dancing"])])
+def test_activity_is_named_from_the_limit_of_activities(sure: float, chosen: list[str]) -> None:
+    assert texts(choose_words(chances(a_person=0.9, dancing=sure), 0.5)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("who", "chosen"), [("a_woman", ["a woman", "talking"]), ("a_hat", ["a hat", "a person"])]
+)
+def test_somebody_who_talks_is_more_than_a_person(who: str, chosen: list[str]) -> None:
+    values = chances(**{"a_person": 0.9, "talking": 0.9, who: 0.91})
+    assert texts(choose_words(values, 0.5)) == chosen
+
+
+def test_activity_is_as_likely_as_its_likelier_source() -> None:
+    scores = np.full((2, len(NUMBERS)), -9, np.float32)
+    moving = np.zeros_like(scores)
+    yoga, exercising, cooking = (
+        NUMBERS["activity", text] for text in ("doing yoga", "exercising", "cooking")
+    )
+    moving[0, yoga], scores[1, cooking] = 0.8, 9
+    together = word_probabilities(scores, moving)
+    assert together[0, [yoga, exercising]].tolist() == pytest.approx([0.8, 0.8])
+    assert together[1, cooking] == word_probabilities(scores)[1, cooking] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("before", "place", "elsewhere"),
+    [
+        (None, "indoors", True),
+        ("indoors", "outdoors", True),
+        ("in a kitchen", "in a bedroom", True),
+        ("in a kitchen", "outdoors", True),
+        ("in a kitchen", "in a kitchen", False),
+        ("in a kitchen", "indoors", False),
+        ("indoors", "in a kitchen", False),
+    ],
+)
+def test_place_is_another_one_unless_one_is_in_the_other(
+    before: str | None, place: str, elsewhere: bool
+) -> None:
+    last = None if before is None else NUMBERS["place", before]
+    assert is_elsewhere(NUMBERS["place", place], last) == elsewhere
 
 
 @pytest.mark.parametrize(
@@ -114,8 +185,8 @@ def test_two_things_an_activity_and_a_place_are_chosen(min_confidence: float, ch
         a_cat=0.6,
         a_hat=0.6,
         water=0.55,
-        running=0.6,
-        jumping=0.5,
+        running=0.66,
+        jumping=0.65,
         outdoors=0.9,
         on_a_beach=0.6,
     )

@@ -16,12 +16,14 @@ from vidsum.description.writers import (
     SHORT_LIST_CONFIDENCE,
     TEMPERATURE,
     Bank,
+    SeenSegments,
     read_bank,
     retrieve,
     tidy,
     write_words,
 )
 from vidsum.errors import InputError
+from vidsum.features.movinet import action_names
 from vidsum.types import FloatArray
 
 
@@ -101,15 +103,55 @@ def dog_scores(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
 
 def test_surest_word_gives_the_confidence(dog_scores: FloatArray) -> None:
     dog = next(number for number, word in enumerate(read_words()) if word.text == "a dog")
-    first, _ = write_words(vectors(1, 2), "vse", 0.6)
+    first, _ = write_words(SeenSegments(vectors(1, 2)), "vse", 0.6)
     assert first.text == "A dog, in the snow."
     assert first.confidence == pytest.approx(float(word_probabilities(dog_scores)[0, dog]))
 
 
 @pytest.mark.usefixtures("dog_scores")
 def test_picture_without_a_sure_word_has_no_text() -> None:
-    _, second = write_words(vectors(1, 2), "vse", 0.6)
+    _, second = write_words(SeenSegments(vectors(1, 2)), "vse", 0.6)
     assert (second.text, second.confidence) == ("", 0.0)
+
+
+@pytest.mark.usefixtures("dog_scores")
+def test_action_of_a_segment_is_named() -> None:
+    actions = np.full((2, 600), 1e-4, np.float32)
+    actions[1, action_names().index("tap dancing")] = 0.9
+    first, second = write_words(SeenSegments(vectors(1, 2), actions), "vse", 0.6)
+    assert (first.text, second.text) == ("A dog, in the snow.", "Dancing.")
+
+
+@pytest.mark.parametrize(
+    ("sure", "expected"),
+    [
+        ([{"a_dog": 9}, {"a_dog": 9, "cooking": 9}], ["", "A dog, cooking."]),
+        (
+            [{"a_dog": 9, "in_a_kitchen": 9}] * 2 + [{"a_dog": 9}, {"a_dog": 9, "in_a_kitchen": 9}],
+            ["A dog, in a kitchen.", "", "", ""],
+        ),
+        (
+            [
+                {"a_dog": 9, "in_a_kitchen": 9},
+                {"a_dog": 9, "in_a_forest": 9},
+                {"a_dog": 9, "in_a_kitchen": 9},
+            ],
+            ["A dog, in a kitchen.", "A dog, in a forest.", "A dog, in a kitchen."],
+        ),
+    ],
+    ids=["activity", "same place", "other places"],
+)
+def test_only_activities_and_changes_of_place_are_new(
+    monkeypatch: pytest.MonkeyPatch, sure: list[dict[str, float]], expected: list[str]
+) -> None:
+    numbers = {word.text: number for number, word in enumerate(read_words())}
+    scores = np.full((len(sure), len(numbers)), -20, np.float32)
+    for row, named in zip(scores, sure, strict=True):
+        for name, value in named.items():
+            row[numbers[name.replace("_", " ")]] = value
+    monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
+    sentences = write_words(SeenSegments(vectors(1, len(sure))), "vse", 0.6, only_changes=True)
+    assert [sentence.text for sentence in sentences] == expected
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.features.movinet import DIM, FPS, N_CLASSES, action_names
-from vidsum.grounding.actions import average_movement, embed_action_names, mix_actions
-from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries, similarity_curves
+from vidsum.features.movinet import DIM, FPS, N_CLASSES, action_names, classify_actions
+from vidsum.grounding.actions import average_movement, embed_action_names, mix_actions, segment_actions
+from vidsum.grounding.spaces import (
+    ClassMixture,
+    ClipEmbeddings,
+    class_probabilities,
+    embed_queries,
+    similarity_curves,
+)
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
@@ -47,6 +53,24 @@ def test_a_shot_between_two_frames_has_the_movement_of_the_next() -> None:
     np.testing.assert_allclose(means, rows[3:4], atol=1e-4)
 
 
+@given(st.lists(st.integers(2, 30), min_size=3, max_size=3), st.integers(0, 100))
+def test_segments_have_the_actions_of_their_shots_alone(lengths: list[int], seed: int) -> None:
+    of_shots = np.random.default_rng(seed).random((3, DIM)).astype(np.float32)
+    first, second, end = (np.cumsum(lengths) / FPS).tolist()
+    movement = movement_of(np.repeat(of_shots, lengths, axis=0))
+    shots_s, segments = np.array([0.0, first, end]), [(0.0, first), (first, second), (second, end)]
+    expected = class_probabilities(classify_actions(of_shots))
+    np.testing.assert_allclose(segment_actions(movement, segments, shots_s), expected, atol=1e-4)
+
+
+def test_segment_of_two_shots_has_the_actions_of_both() -> None:
+    of_shots = np.random.default_rng(0).random((2, DIM)).astype(np.float32)
+    movement = movement_of(np.repeat(of_shots, 10, axis=0))
+    probabilities = segment_actions(movement, [(0.0, 4.0)], np.array([0.0, 2.0, 4.0]))
+    expected = class_probabilities(classify_actions(of_shots)).mean(axis=0, keepdims=True)
+    np.testing.assert_allclose(probabilities, expected, atol=1e-4)
+
+
 def test_names_are_sentences_of_length_1() -> None:
     names = embed_action_names()
     assert names.shape == (N_CLASSES, 384)
@@ -58,9 +82,9 @@ def test_names_are_sentences_of_length_1() -> None:
 def video() -> ClipEmbeddings:
     rng = np.random.default_rng(1)
     rows = unit_rows(rng.normal(size=(8, 384)).astype(np.float32))
-    clips = ClipEmbeddings(rows, np.arange(8.0), STEP_S, 8.0, shots_s=np.array([0.0, 8.0]))
     movement = movement_of(rng.random((40, DIM)).astype(np.float32))
-    return replace(clips, actions=mix_actions(clips, movement))
+    actions = mix_actions(movement, np.arange(8.0) + STEP_S / 2, np.array([0.0, 8.0]))
+    return ClipEmbeddings(rows, np.arange(8.0), STEP_S, 8.0, actions=actions)
 
 
 def test_clips_with_an_action_are_nearer_to_its_query(video: ClipEmbeddings) -> None:

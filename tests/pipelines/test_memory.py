@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
+from uuid import uuid4
 
 import av
 import cv2
@@ -30,6 +31,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("memory") / "film.mp4"
     rng = np.random.default_rng(0)
     with av.open(path, "w") as container:
+        container.metadata["comment"] = uuid4().hex  # another file each time: no cache knows it
         stream = container.add_stream("libx264", rate=1, options={"qp": "0", "preset": "ultrafast"})
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"

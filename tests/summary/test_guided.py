@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter1d
 
 import vidsum
 from vidsum.errors import UsageError
-from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.results.summary import Summary
@@ -37,6 +37,28 @@ def features_of(rows: FloatArray) -> Features:
 def frames_of(numbers: list[int]) -> Features:
     """Features of these axes, three seconds per axis, with a little of all."""
     return features_of(np.repeat(AXES[numbers] + 0.01, 6, axis=0))
+
+
+def test_actions_add_to_the_similarity_by_the_weight_of_their_names() -> None:
+    features = features_of(np.random.default_rng(1).random((12, 4), np.float32))
+    probabilities = np.random.default_rng(2).dirichlet(np.ones(2), 12).astype(np.float32)
+    actions = ClassMixture(probabilities, AXES[[0, 3]], (2.0, -0.8))  # the first name is "a dog"
+    flat = np.full(12, 0.5, np.float32)
+    rows = features.array / np.linalg.norm(features.array, axis=1, keepdims=True)
+    likelihood = np.log(probabilities @ np.exp([10.0, 0.0]))
+    curve = rows[:, 0] + rows[:, 0].std() * 1.2 * (likelihood - likelihood.mean()) / likelihood.std()
+    smoothed = gaussian_filter1d(curve, 2.0)
+    expected = logistic(3 * ((smoothed - smoothed.mean()) / smoothed.std() - 1))
+    guided = guide_importance(flat, features, ["a dog"], actions=actions)
+    assert guided == pytest.approx(expected, abs=1e-4)
+
+
+def test_actions_change_nothing_for_texts_that_no_name_is_near() -> None:
+    features = features_of(np.random.default_rng(1).random((12, 4), np.float32))
+    actions = ClassMixture(np.full((12, 1), 1, np.float32), AXES[[3]], (2.0, -0.8))
+    flat = np.full(12, 0.5, np.float32)
+    guided = guide_importance(flat, features, ["a boat"], actions=actions)
+    assert guided == pytest.approx(guide_importance(flat, features, ["a boat"]), abs=1e-6)
 
 
 def test_guided_importance_is_its_equation() -> None:

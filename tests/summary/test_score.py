@@ -21,7 +21,16 @@ from vidsum.results.summary import Summary
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel, load_importance_model
-from vidsum.summary.score import ScoredVideo, best_score, candidate_models, check_flatness, is_flat, score
+from vidsum.summary.score import (
+    SLOPES,
+    CustomScorer,
+    ScoredVideo,
+    best_score,
+    candidate_models,
+    check_flatness,
+    is_flat,
+    score,
+)
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
@@ -263,3 +272,29 @@ def test_function_inside_another_names_the_model_by_itself() -> None:
         return features.timestamps
 
     assert summarize_by(late).model == "late"
+
+
+@given(arrays(np.float32, 9, elements=st.floats(-3, 3, width=32)), st.floats(0.05, 1))
+def test_expected_score_is_the_logit_of_the_importance_times_the_slope(
+    logits: np.ndarray, slope: float
+) -> None:
+    scored = ScoredVideo(1 / (1 + np.exp(-logits)), "made up", "asked for", slope=slope)
+    np.testing.assert_allclose(scored.expected, slope * logits, atol=1e-3)
+
+
+def test_expected_score_of_black_footage_is_finite() -> None:
+    scored = ScoredVideo(np.array([0, 0.5, 1], np.float32), "made up", "asked for")
+    np.testing.assert_allclose(scored.expected, [-3.89, 0, 3.89], atol=0.01)
+
+
+@pytest.mark.parametrize(("model", "slope"), [("random", 1), ("contrastive", SLOPES["contrastive"])])
+def test_scorer_has_the_slope_that_was_measured_or_1(model: str, slope: float) -> None:
+    assert best_score((model,), FEATURES, SHOTS, Selection(model=model), 0.15).slope == slope
+
+
+def test_shipped_model_moves_a_choice_by_less_than_half_of_a_deviation(shipped: ImportanceModel) -> None:
+    assert 0.2 < shipped.slope < 0.6
+
+
+def test_scores_of_the_user_are_taken_at_their_word() -> None:
+    assert CustomScorer("mine", lambda features: np.linspace(0, 1, len(features))).scored(FEATURES).slope == 1

@@ -451,6 +451,34 @@ def test_impossible_segments_are_refused(
     assert list(clip.parent.iterdir()) == []
 
 
+MOVED = st.lists(
+    st.tuples(st.integers(0, 74), st.integers(1, 40)).map(lambda pair: (pair[0], min(sum(pair), 75))),
+    min_size=1,
+    max_size=4,
+)  # first and last frame of segments in any order
+
+
+@given(MOVED)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_segments_in_any_order(plain: MadeVideo, clip: Path, frames: list[tuple[int, int]]) -> None:
+    segments = [(first / 25, end / 25) for first, end in frames]
+    written = write_segments(probe(plain.path), segments, clip, may_move=True)
+    assert numbers_by_pyav(clip) == [number for first, end in frames for number in range(first, end)]
+    assert written.duration_s == pytest.approx(sum(end - start for start, end in segments))
+    assert written.warnings == ()
+
+
+def test_segments_are_moved_only_where_a_seek_lands_right(
+    plain: MadeVideo, clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("write", "segments"):
+        monkeypatch.setattr(f"vidsum.video.{module}.can_seek", lambda *_: False)
+    write_segments(probe(plain.path), [(0.4, 1.0), (1.6, 2.0)], clip, may_move=True)
+    assert len(numbers_by_pyav(clip)) == 25
+    with pytest.raises(InputError, match="its parts cannot be moved: a seek in it fails"):
+        write_segments(probe(plain.path), [(1.6, 2.0), (0.4, 1.0)], clip, may_move=True)
+
+
 def test_clip_of_damaged_pictures_has_its_length_and_a_warning(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "whole.mp4", n_frames=100, width=320, height=240, paint=colour_picture)
     path = damage(video.path, tmp_path / "damaged.mp4", at=0.4, n_bytes=3000)

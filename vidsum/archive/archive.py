@@ -52,6 +52,7 @@ from vidsum.results.settings import WORDS
 from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.probe import probe
+from vidsum.video.settings import SoundLevel
 from vidsum.video.write import write_segments
 
 
@@ -119,6 +120,7 @@ class Archive:
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction, indexing = all_from_keywords(Archive.add, (Extraction, Indexing), options)
         paths = expand([os.fspath(path) for path in videos], recursive=recursive)
+        extraction.require_subtitles_of(len(paths))
         if self.is_there:
             self.require_whole()
         add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)
@@ -314,12 +316,20 @@ class Archive:
             return self._connection.execute(query, values).fetchall()
 
     def write_clip(
-        self, match: Match, path: PathLike, *, overwrite: bool = False, reads: Mapping[FileKey, str] = {}
+        self,
+        match: Match,
+        path: PathLike,
+        *,
+        loudness: float | None = None,
+        overwrite: bool = False,
+        reads: Mapping[FileKey, str] = {},
     ) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; raises the errors of `vidsum.write_clips`.
 
-        `overwrite` replaces a file that vidsum did not write, but none of `reads`.
+        `loudness` is of its sound, in LUFS. `overwrite` replaces a file that vidsum did not write, but none
+        of `reads`.
         """
+        level = SoundLevel(loudness=loudness)
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
@@ -328,7 +338,8 @@ class Archive:
         picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
-        write = partial(write_segments, video, segments, comment=label_of(facts))
+        comment = label_of(facts, level.tag)
+        write = partial(write_segments, video, segments, comment=comment, loudness_lufs=loudness)
         reads = {**reads_of([match.video]), **reads}
         return write_alone(own_record(Path(path)), write, overwrite=overwrite, reads=reads)[0].warnings
 

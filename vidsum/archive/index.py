@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from vidsum.archive.claims import claim_file
 from vidsum.archive.indexed_files import is_gone, key_of
 from vidsum.archive.rows import read_rows
-from vidsum.archive.settings import Indexing
+from vidsum.archive.settings import ArchiveEvidence, Indexing
 from vidsum.archive.space_versions import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
 from vidsum.archive.stored_evidence import (
@@ -37,6 +37,7 @@ from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedd
 from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
+from vidsum.pipelines.subtitles import find_subtitles
 from vidsum.pipelines.transcribe import find_transcript
 from vidsum.types import Progress
 from vidsum.video.listen import describe_used
@@ -150,12 +151,27 @@ def _is_complete(
     descriptions = find_descriptions(os.fsdecode(file.key))
     if descriptions and hash_file(descriptions) != kinds.get("described"):
         return False
+    if _has_other_subtitles(file.path, extraction, kinds):
+        return False
     if "speech" in kinds:
         return True
     source: dict[str, Any] = {"bytes": file.bytes, "sha256": stored.sha256}
     if audio_track := int(tracks.split(",")[1]):
         source["audio_track"] = audio_track
     return find_transcript(source, extraction, stored.start_offset_s) is None
+
+
+def _has_other_subtitles(
+    path: str, extraction: Extraction, kinds: Mapping[ArchiveEvidence, str | None]
+) -> bool:
+    """Return whether the speech of a video is not from the subtitles that are to be its transcript.
+
+    Subtitles that are no longer there stay, unless none are wanted: another copy of the video may have them.
+    """
+    subtitles, stored = find_subtitles(path, extraction), kinds.get("speech")
+    if subtitles is None:
+        return stored is not None and extraction.subtitles == "none"
+    return stored != subtitles.digest
 
 
 def _renew(
@@ -176,6 +192,8 @@ def _renew(
     actions = indexing.actions and known is None
     video_input = open_in_space(space, path, extraction, actions=actions)
     missing = [kind for kind in KINDS if kind not in kinds]
+    if "speech" in kinds and _has_other_subtitles(path, extraction, kinds):
+        missing.append("speech")
 
     def make(*, of_sound: bool) -> list[NewEvidence]:
         chosen = [kind for kind in missing if KINDS[kind].is_of_sound == of_sound]
@@ -186,7 +204,7 @@ def _renew(
     embedded = None if known else _embed_video(space, path, extraction, indexing, progress)
     made += make(of_sound=True)
     warnings = [*(embedded.warnings if embedded else ())]
-    if any(evidence.kind == "speech" for evidence in made):
+    if any(evidence.kind == "speech" and not evidence.made_from for evidence in made):
         warnings += describe_used(path, "audio", int(tracks.split(",")[1]) or None)
     warnings += [note for evidence in made for note in evidence.warnings]
     descriptions = find_descriptions(video)
@@ -204,7 +222,8 @@ def _renew(
             assert known is not None
         kinds = list_kinds(connection, known.id)
         for evidence in made:
-            if embedded or evidence.kind not in kinds or evidence.made_from:  # else another was first
+            is_new = evidence.kind not in kinds or kinds[evidence.kind] != evidence.made_from
+            if embedded or is_new:  # else another was first
                 store_evidence(connection, known.id, evidence)
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(

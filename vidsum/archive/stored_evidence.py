@@ -21,6 +21,7 @@ from vidsum.io.atomic import stems_of
 from vidsum.io.provenance import hash_file
 from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Input
+from vidsum.pipelines.subtitles import find_subtitles
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load
 from vidsum.results.settings import Evidence as Kind
@@ -41,7 +42,7 @@ class NewEvidence:
 
     kind: ArchiveEvidence
     packed: Packed
-    made_from: str | None = None  # SHA-256 of the file that it is from
+    made_from: str | None = None  # SHA-256 of the file that it is from; None: the pictures or the sound
     warnings: tuple[str, ...] = ()
 
 
@@ -50,21 +51,26 @@ def make_evidence(
 ) -> NewEvidence | None:
     """Return the evidence of a video, empty without sound; None: not in the cache, and not wanted.
 
-    Raises PackageError: text is wanted, and the extra `ocr` is not installed.
+    Subtitles are always wanted. Raises PackageError: text is wanted, and the extra `ocr` is not installed.
+    InputError: subtitles cannot be read.
     """
     video, made_by = video_input.video, KINDS[kind]
     assert video is not None
-    if made_by.is_of_sound and not video.has_audio:
+    subtitles = find_subtitles(video.path, video_input.extraction) if kind == "speech" else None
+    if made_by.is_of_sound and not (video.has_audio or subtitles):
         return NewEvidence(kind, _NOTHING)
     try:
         plan = made_by.plan(video_input, only_cached=not is_wanted)
     except InputError:  # sound that cannot be decoded
+        if subtitles:
+            raise
         return NewEvidence(kind, _NOTHING) if is_wanted else None
     if plan is None:
         return None
     made = plan.run(progress)
     packed = made_by.evidence.of(made).pack()
-    return NewEvidence(kind, packed, warnings=tuple(made_by.describe(made)))
+    made_from = subtitles.digest if subtitles else None
+    return NewEvidence(kind, packed, made_from, tuple(made_by.describe(made)))
 
 
 def find_descriptions(video: str) -> Path | None:

@@ -161,7 +161,7 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
     for item in inputs:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
-    if owner := reserve(common.table, "--table", files_of_run(inputs, common), written):
+    if owner := reserve(common.table, str(common.table), files_of_run(inputs, common), written):
         fault = (f"would be written for {owner} and for ", Mention("table"))
         raise UsageError(fault, hint=Mention("table", "FILE"), subject=common.table)
     if common.table.is_file() or not common.table.exists():  # not of pipes and devices

@@ -67,6 +67,7 @@ class Describing(Checked):
         default_text="by writer, higher with --in-gaps",
     )
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
+    actions: bool = option("Name activities that movement shows (writer words, space vse).", True, flag_on=())
     in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")
 

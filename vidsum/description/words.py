@@ -6,7 +6,8 @@ With rows of length 1 of an image-text space, f of a segment, w of a word and b 
     p(w) = 1 / (1 + exp(-a z(w) - c log(share(w) + .0003) - d))
 
 share(w) is how often people mention the word. A parent ("an animal") is as likely as the likeliest of its
-words. docs/algorithms/describe.md has the fit, and how right it is.
+words. docs/algorithms/describe.md has the fit, and how right it is. Activities are seen in movement too
+(activities.py).
 """
 
 import re
@@ -29,6 +30,8 @@ WORD_CURVE: Final = (1.1, 1.25, 0.14)  # the curve's a, c and d, fitted in `vse`
 SPECIFIC_SURE: Final = 0.9  # confidence from which a specific name is written, otherwise its parent
 PERSON_SURE: Final = 0.75
 """Confidence from which a person is called a woman, a child or an athlete: a wrong guess offends."""
+ACTIVITY_SURE: Final = 0.65  # confidence from which an activity is named: below, fewer than half are right
+_PERSON: Final = "a person"
 _MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
 _RARE = 3e-4  # what is added to every share: a word that people never mentioned is not impossible
 _MOST: Final = {"thing": 2, "activity": 1, "place": 1}  # words of each kind in a description, in its order
@@ -97,11 +100,18 @@ def log_shares() -> FloatArray:
     return np.log([word.share + _RARE for word in read_words()]).astype(np.float32)
 
 
-def word_probabilities(scores: FloatArray) -> FloatArray:
-    """Return [N, P] how likely people mention each word, from `standard_scores` [N, P]."""
+def word_probabilities(scores: FloatArray, moving: FloatArray | None = None) -> FloatArray:
+    """Return [N, P] how likely each word is right.
+
+    Args:
+        scores: `standard_scores` [N, P] of the pictures: how likely people mention it.
+        moving: [N, P] how likely it is by what moves, if that was looked at; the likelier counts.
+    """
     words = read_words()
     slope, prior, offset = WORD_CURVE
     chances = logistic(slope * scores + prior * log_shares() + offset)
+    if moving is not None:
+        chances = np.maximum(chances, moving)
     for number in reversed(range(len(words))):
         if (parent := words[number].parent) is not None:
             chances[:, parent] = np.maximum(chances[:, parent], chances[:, number])
@@ -109,34 +119,54 @@ def word_probabilities(scores: FloatArray) -> FloatArray:
 
 
 def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
-    """Return the numbers of the words of a description, from their probabilities [P]; none if unsure.
+    """Return the numbers of the words of a description, from their probabilities [P].
 
     Of the words that are sure enough, without their parents, the likeliest below each topmost parent can be
-    taken, first those that say most: by probability times -log share.
+    taken, first those that say most: by probability times -log share. Only a man, women and so on are said to
+    be talking: of pictures without anybody, "a person, talking" is the likeliest. None if nothing is sure, or
+    only that there is a person, indoors or outdoors.
     """
     words, says = read_words(), -chances * log_shares()
     limits = np.array([_limit(word) for word in words])
     sure = np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist()
-    general = {above for number in sure for above in _parents(number)}
+    general = {above for number in sure for above in parents_of(number)}
     ranked = sorted((number for number in sure if number not in general), key=lambda number: chances[number])
     chosen: list[int] = []
     for kind, most in _MOST.items():
         of_kind = [number for number in ranked if words[number].kind == kind]
-        best = {[number, *_parents(number)][-1]: number for number in of_kind}  # the last is the likeliest
+        best = {_top(number): number for number in of_kind}  # the last is the likeliest
         first = sorted(best.values(), key=lambda number: -float(says[number]))[:most]
         chosen += sorted(first, key=lambda number: -float(chances[number]))
-    return chosen if chances[chosen].max(initial=0) >= min_sure else []
+    if not any(_top(number) == _PERSON and words[number].text != _PERSON for number in chosen):
+        chosen = [number for number in chosen if _top(number) != "talking"]
+    is_telling = any(
+        _top(number) != _PERSON and words[number].text not in ("indoors", "outdoors") for number in chosen
+    )
+    return chosen if is_telling and chances[chosen].max(initial=0) >= min_sure else []
+
+
+def is_elsewhere(place: int, before: int | None) -> bool:
+    """Return whether a place, by number, differs from the place before, and neither is in the other."""
+    return before is None or (before not in (place, *parents_of(place)) and place not in parents_of(before))
 
 
 def _limit(word: EverydayWord) -> float:
     """Return the least probability at which a word is written."""
     if word.is_specific:
         return SPECIFIC_SURE
-    is_person = word.parent is not None and read_words()[word.parent].text == "a person"
+    if word.kind == "activity":
+        return ACTIVITY_SURE
+    is_person = word.parent is not None and read_words()[word.parent].text == _PERSON
     return PERSON_SURE if is_person else 0.0
 
 
-def _parents(number: int) -> Iterator[int]:
+def _top(number: int) -> str:
+    """Return the topmost parent of a word, or the word itself."""
+    return read_words()[[number, *parents_of(number)][-1]].text
+
+
+def parents_of(number: int) -> Iterator[int]:
+    """Yield the numbers of a word's parents, from its own up to the topmost."""
     words = read_words()
     while (parent := words[number].parent) is not None:
         yield parent

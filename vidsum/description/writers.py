@@ -11,7 +11,14 @@ from typing import Final
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.description.words import choose_words, read_words, standard_scores, word_probabilities
+from vidsum.description.activities import activity_probabilities
+from vidsum.description.words import (
+    choose_words,
+    is_elsewhere,
+    read_words,
+    standard_scores,
+    word_probabilities,
+)
 from vidsum.errors import InputError
 from vidsum.grounding.text_encoders import embed_cached, load_text_encoder
 from vidsum.io.text import plain_cell, read_packed_text
@@ -37,15 +44,22 @@ class Sentence:
     confidence: float | None
     """Probability in [0, 1]. Of a sentence: that it is as near to what people wrote of the picture as four
     fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of everyday
-    words: that people mention the surest one. None: of a vision-language model."""
+    words: that the surest one is right. None: of a vision-language model."""
 
     def is_sure(self, min_sure: float) -> bool:
         """Return whether its confidence is enough; without one, whether there is a text."""
         return bool(self.text) if self.confidence is None else self.confidence >= min_sure
 
 
-Writer = Callable[[FloatArray], list[Sentence]]
-"""Takes [N, D], the mean of each segment's rows in the space, of length 1."""
+@dataclass(frozen=True, eq=False)
+class SeenSegments:
+    """Rows and actions of N segments."""
+
+    rows: FloatArray  # [N, D] the mean of their rows in the space, of length 1
+    actions: FloatArray | None = None  # [N, 600] probabilities of actions, where they were looked for
+
+
+Writer = Callable[[SeenSegments], list[Sentence]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +70,24 @@ class Bank:
     vectors: FloatArray  # [B, 384] by MiniLM, of length 1
 
 
-def write_words(rows: FloatArray, space: str, min_sure: float) -> list[Sentence]:
+def write_words(
+    seen: SeenSegments, space: str, min_sure: float, *, only_changes: bool = False
+) -> list[Sentence]:
     """Name what is sure enough, "A woman, singing, on a stage."; the surest word gives the confidence.
 
-    Raises WeightsError: the text encoder of the space is unavailable.
+    With `only_changes`, nothing is said of a segment without an activity, or a place that is another one than
+    the last. Raises WeightsError: the text encoder of the space is unavailable.
     """
-    words, sentences = read_words(), []
-    for chances in word_probabilities(standard_scores(space, rows)):
+    words, sentences, last = read_words(), list[Sentence](), None
+    moving = None if seen.actions is None else activity_probabilities(seen.actions)
+    for chances in word_probabilities(standard_scores(space, seen.rows), moving):
         chosen = choose_words(chances, min_sure)
+        by_kind = {words[number].kind: number for number in chosen}
+        place = by_kind.get("place")
+        is_news = "activity" in by_kind or (place is not None and is_elsewhere(place, last))
+        last = last if place is None else place
+        if only_changes and not is_news:
+            chosen = []
         text = tidy(", ".join(words[number].text for number in chosen))
         sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))
     return sentences

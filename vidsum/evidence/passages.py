@@ -9,6 +9,7 @@ import numpy as np
 
 from vidsum.evidence.protocol import ENCODER, Passage, TextQuery
 from vidsum.evidence.records import pack_rows, parse_records, row_type, unpack_rows
+from vidsum.grounding.languages import encode_in
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray
@@ -62,11 +63,15 @@ class EncodedPassages:
         return pack_rows(self.vectors).tobytes()
 
 
-def encode_passages(passages: Sequence[Passage]) -> EncodedPassages:
-    """Return passages with their meanings. Raises WeightsError: the text encoder is unavailable."""
+def encode_passages(passages: Sequence[Passage], language: str = "en") -> EncodedPassages:
+    """Return passages with their meanings; for the language, see `vidsum.grounding.languages.is_other`.
+
+    Raises WeightsError: a text encoder is unavailable.
+    """
     texts = [passage.text for passage in passages]
-    vectors = load_text_encoder(ENCODER).encode(texts) if texts else np.zeros((0, DIM), np.float32)
-    return EncodedPassages(passages, vectors)
+    if not texts:
+        return EncodedPassages(passages, np.zeros((0, DIM), np.float32))
+    return EncodedPassages(passages, encode_in(texts, language, load_text_encoder(ENCODER).encode))
 
 
 def unpack_passages(passages: Sequence[Passage], records: bytes) -> EncodedPassages:

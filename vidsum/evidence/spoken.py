@@ -126,7 +126,9 @@ class Spoken:
     def of(cls, transcript: Transcript) -> Self:
         """Return the speech of a transcript. Raises WeightsError: the text encoder is unavailable."""
         sentences = split_sentences(transcript)
-        return cls(sentences, encode_passages([*iter_passages(sentences)]))
+        # what is recognized comes in English, translated if need be; subtitles in their language
+        language = (transcript.language or "auto") if transcript.is_of_cues else "en"
+        return cls(sentences, encode_passages([*iter_passages(sentences)], language))
 
     def search(self, query: TextQuery, most: int) -> list[Found]:
         moments = speech_moments(query.text, self.passages.passages, self.passages.score(query), most)

@@ -8,6 +8,7 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.features.extractor import Extractor, Spec
+from vidsum.features.growing_rows import GrowingRows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
@@ -43,7 +44,7 @@ def extract_features(
     runs = _iter_runs(iter_clips(frames, spec))
     size = batch_size(extractor)
     times: list[float] = []
-    rows, scores, embeddings = _Rows(), _Rows(), _Rows()
+    rows, scores, embeddings = GrowingRows(), GrowingRows(), GrowingRows()
     waiting = list[_Encoded]()
     while batch := list(islice(runs, size)):
         times += [time for run, _ in batch for time in run]
@@ -82,26 +83,6 @@ def _embed_rows(embed: Callable[[FloatArray], FloatArray], waiting: Sequence[_En
     """Return the embeddings [n, E] of encoded pictures, each as often as it counts."""
     rows = embed(np.concatenate([encoded for encoded, _ in waiting]))
     return np.repeat(rows, [count for _, counts in waiting for count in counts], axis=0)
-
-
-class _Rows:
-    """[N, D] rows in a growing array: joining batches in the end would take twice the memory."""
-
-    def __init__(self) -> None:
-        self._array: FloatArray = np.empty((0, 0), np.float32)
-        self._count = 0
-
-    def add(self, rows: FloatArray) -> None:
-        """Append [n, D] rows."""
-        end = self._count + len(rows)
-        if end > len(self._array):
-            self._array.resize((end + end // 16, rows.shape[1]), refcheck=False)
-        self._array[self._count : end] = rows
-        self._count = end
-
-    def array(self) -> FloatArray:
-        self._array.resize((self._count, self._array.shape[1]), refcheck=False)
-        return self._array
 
 
 def batch_size(extractor: Extractor) -> int:

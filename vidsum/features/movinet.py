@@ -15,6 +15,7 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import InputError
 from vidsum.features.extractor import crop_centre, read_class_names
+from vidsum.features.growing_rows import GrowingRows
 from vidsum.features.onnx_backend import open_session
 from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Picture, Progress, VideoInfo
@@ -90,16 +91,16 @@ def read_movement(frames: Iterable[Frame], video: VideoInfo, progress: Progress 
     Raises InputError: there are no frames. WeightsError.
     """
     stream, rest = MovementStream(), iter(frames)
-    times, rows = list[float](), list[FloatArray]()
+    times, rows = list[float](), GrowingRows()
     while batch := list(islice(rest, _FRAMES_AT_ONCE)):
-        rows.append(stream.read(np.stack([crop_centre(frame.image, SIDE) for frame in batch])))
+        rows.add(stream.read(np.stack([crop_centre(frame.image, SIDE) for frame in batch])))
         times += [frame.time_s for frame in batch]
         if progress:
             progress("looking for actions", min(times[-1] + 1 / FPS, video.duration_s), video.duration_s)
-    if not rows:
+    if not times:
         raise InputError(f"{video.path}: no frame could be decoded")
     return Features(
-        np.concatenate(rows),
+        rows.array(),
         np.array(times),
         step_s=1 / FPS,
         covers_s=1 / FPS,

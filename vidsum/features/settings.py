@@ -70,6 +70,7 @@ class Extraction:
         metavar="N",
         parse=parse_track,
         default_text="FFmpeg's choice",
+        flag_on=("summarize", "highlights", "shots", "trim", "describe", "extract", "watch", "index", "info"),
     )
     audio_track: int | str | None = option(
         "Audio track, by number from 1 on or language (eng, de).",
@@ -77,6 +78,14 @@ class Extraction:
         metavar="N|LANG",
         parse=parse_track,
         default_text="FFmpeg's choice",
+    )
+    subtitles: str | None = option(
+        "Subtitles that are the transcript: .srt, .vtt, a track of the video, or none.",
+        None,
+        metavar="FILE|track|none",
+        names=("track", "none"),
+        default_text="a file of the video's name",
+        flag_on=("summarize", "highlights", "chapters", "ground", "index", "trim"),
     )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
     strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, **_ON_EXTRACT)
@@ -90,3 +99,15 @@ class Extraction:
                 parse_track(str(track))
         if self.fast and self.strict:
             raise UsageError(fill("{} and {} exclude each other", Mention("fast"), Mention("strict")))
+
+    @property
+    def names_subtitles(self) -> bool:
+        """Whether subtitles were chosen, which must then be read."""
+        return self.subtitles not in (None, "none")
+
+    def require_subtitles_of(self, n_videos: int) -> None:
+        """Refuse, with a UsageError, a file of subtitles for several videos."""
+        if n_videos > 1 and self.names_subtitles and self.subtitles != "track":
+            fault = (Mention("subtitles", self.subtitles), f" is of one video, not of {n_videos}")
+            hint = ("leave it out: each video takes the file of its name, or ", Mention("subtitles", "track"))
+            raise UsageError(fault, hint=hint)

@@ -7,11 +7,11 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.features.extractor import crop_centre
 from vidsum.features.movinet import FPS, N_CLASSES, SIDE, MovementStream, action_names, classify_actions
-from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, class_probabilities
+from vidsum.grounding.spaces import ClassMixture, class_probabilities
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray, Picture, TimeArray
+from vidsum.types import FloatArray, Interval, Picture, TimeArray
 
 _WINDOW_S = 2.0  # of the frames that a clip's actions are of
 WEIGHT_LINE = (2.0, -0.8)  # of names of actions; nothing for queries that no action is near
@@ -38,16 +38,28 @@ def average_movement(movement: Features, middles_s: TimeArray, shots_s: TimeArra
     return means
 
 
-def mix_actions(video: ClipEmbeddings, movement: Features) -> ClassMixture:
-    """Return the actions in the clips of a video whose shots are known. Raises WeightsError."""
-    assert video.shots_s is not None
-    middles_s = video.timestamps + video.step_s / 2
-    probabilities = np.empty((len(video), N_CLASSES), np.float32)
-    for start in range(0, len(video), _CLIPS_AT_ONCE):  # the layers of the head are large
+def mix_actions(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> ClassMixture:
+    """Return the actions in the windows of `average_movement`. Raises WeightsError."""
+    probabilities = np.empty((len(middles_s), N_CLASSES), np.float32)
+    for start in range(0, len(middles_s), _CLIPS_AT_ONCE):  # the layers of the head are large
         block = slice(start, start + _CLIPS_AT_ONCE)
-        means = average_movement(movement, middles_s[block], video.shots_s)
+        means = average_movement(movement, middles_s[block], shots_s)
         probabilities[block] = class_probabilities(classify_actions(means))
     return ClassMixture(probabilities, embed_action_names(), WEIGHT_LINE)
+
+
+def segment_actions(movement: Features, segments: Sequence[Interval], shots_s: TimeArray) -> FloatArray:
+    """Return probabilities [N, 600] of the actions of segments, the means of about a clip a second.
+
+    No clip reaches into another segment, or shot of edges `shots_s` [S + 1]. Raises WeightsError.
+    """
+    rows = np.empty((len(segments), N_CLASSES), np.float32)
+    for row, (start_s, end_s) in zip(rows, segments, strict=True):
+        n_clips = max(1, round(end_s - start_s))
+        middles_s = start_s + (np.arange(n_clips) + 0.5) * (end_s - start_s) / n_clips
+        means = average_movement(movement, middles_s, np.union1d(shots_s, (start_s, end_s)))
+        row[:] = class_probabilities(classify_actions(means)).mean(axis=0)
+    return rows
 
 
 class LiveActions:

@@ -1,5 +1,6 @@
 """A score for each frame by ridge regression, linear in the features around it, in NumPy."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.models.configs import RidgeConfig
+from vidsum.models.scaling import standardise
 from vidsum.types import FloatArray
 
 
@@ -30,6 +32,11 @@ class RidgeScorer:
     def arrays(self) -> dict[str, FloatArray]:
         """The tensors of a checkpoint; see `build_scorer`."""
         return {"weights": self.weights, "spread": np.array(self.spread, np.float32)}
+
+
+def add_novelty(scores: FloatArray, novelty: FloatArray, weight: float) -> FloatArray:
+    """Return [T] scores of deviation 1 with the standardised novelty [T], again of deviation 1."""
+    return np.asarray((scores + weight * standardise(novelty)) / math.sqrt(1 + weight**2), np.float32)
 
 
 def build_scorer(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> RidgeScorer:

@@ -109,7 +109,13 @@ def clip_writer(
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)
         segment = [_pad(span, pad_s, video) if pad_s else whole]
         written = write_segments(
-            video, segment, path, comment=comment, style=look(segment), progress=progress
+            video,
+            segment,
+            path,
+            comment=comment,
+            style=look(segment),
+            loudness_lufs=settings.sound.loudness,
+            progress=progress,
         )
         messages.extend(written.warnings)
 

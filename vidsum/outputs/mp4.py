@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import encoding_tag_in, label_of
-from vidsum.options import from_keywords
+from vidsum.options import all_from_keywords
 from vidsum.outputs.alone import PathLike, write_public
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import ClipOptions
@@ -20,7 +21,7 @@ from vidsum.results.summary import Summary, Trim
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.open import open_video
-from vidsum.video.settings import Encoding, Shorts
+from vidsum.video.settings import Encoding, Shorts, SoundLevel
 from vidsum.video.style import ClipStyle
 
 
@@ -48,7 +49,7 @@ def write_video(
         encoding: its quality.
         extraction: device and cache for what changes pictures.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
-        **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
+        **options: fields of `vidsum.video.settings.Shorts` and `SoundLevel`: `vertical=True`, `loudness=-14`.
 
     Raises UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
     copied into MP4, or a copy is to be changed. InputError: the video is not there any more. OutputError: a
@@ -57,8 +58,11 @@ def write_video(
     require_type(summary, Summary, Trim)
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError("must end in .mp4, .m4v or .mov", subject=os.fspath(path))
-    shorts = from_keywords(write_video, Shorts, options)
+    shorts, sound = all_from_keywords(write_video, (Shorts, SoundLevel), options)
+    if sound != SoundLevel():
+        encoding = replace(encoding, sound=sound)
     shorts.require_encoded(copy=copy)
+    encoding.require_encoded(copy=copy)
 
     def write(summary: Summary | Trim, path: Path) -> tuple[str, ...]:
         return encode_segments(summary, path, copy, encoding, shorts, extraction, progress)
@@ -91,9 +95,9 @@ def encode_segments(
             return copy_segments(video, segments, path, **write_options).warnings
     if not copy:
         look, warnings = style_for(video, shorts, extraction, progress)
-        written = write_segments(
-            video, segments, path, crf=encoding.crf, **write_options, style=look(segments)
-        )
+        write_options |= {"style": look(segments), "may_move": isinstance(summary, Trim)}
+        write_options |= {"loudness_lufs": encoding.sound.loudness}
+        written = write_segments(video, segments, path, crf=encoding.crf, **write_options)
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **write_options)
     if abs(written.duration_s - summary.duration_s) < 1 / video.fps:

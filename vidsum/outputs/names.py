@@ -82,6 +82,28 @@ def _parts(source: str) -> tuple[str, str]:
     return path, video
 
 
+def summary_files(base: Path, plot_format: str = "png") -> dict[str, Path]:
+    """Return all files that a summary may have, by kind; `base` is the MP4 or the JSON."""
+    stem = base.with_suffix("").name.removesuffix("_summary")
+    return {
+        "video": base.with_suffix(".mp4"),
+        "json": base.with_suffix(".json"),
+        "subtitles": base.with_suffix(".srt"),
+        "storyboard": base.with_name(f"{stem}_storyboard.png"),
+        "key_frames": base.with_name(f"{stem}_key_frames"),
+        "plot": base.with_name(f"{stem}_importance.{plot_format}"),
+    }
+
+
+def moment_files(record: Path, kind: str) -> dict[str, Path]:
+    """Return the pictures that moments or highlights (`kind`) may have, by kind of file."""
+    stem = record.stem.removesuffix(f"_{kind}")
+    return {
+        "plot": record.with_name(f"{stem}_{kind}.png"),
+        "sheet": record.with_name(f"{stem}_{kind}_sheet.png"),
+    }
+
+
 def folder_of(source: str, url: Url | None = None) -> Path:
     """Return the folder of a file; for an address, one named after its host, and its path there."""
     if url:

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.titles import title_passages
-from vidsum.description.writers import write_words
+from vidsum.description.writers import SeenSegments, write_words
 from vidsum.errors import InputError, UsageError
 from vidsum.evidence.protocol import ENCODER
 from vidsum.features.settings import Extraction
@@ -31,6 +31,7 @@ from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.subtitles import plan_subtitles
 from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
@@ -105,8 +106,11 @@ def plan_chapters(
     else:
         described = None
     speech = None
-    if settings.evidence != "picture" and (video.audio_codec or settings.evidence == "speech"):
-        speech = plan_transcript(video.path, Transcription(), extraction, video)
+    if settings.evidence != "picture":
+        speech = plan_subtitles(video, extraction)
+        if speech is None and (video.audio_codec or settings.evidence == "speech"):
+            speech = plan_transcript(video.path, Transcription(), extraction, video)
+    if speech is not None:
         facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = speech.provenance["speech"]
     return Plan(provenance, _Work(settings, video_input, speech, on_screen, provenance, described).make)
@@ -182,7 +186,7 @@ class _Work:
         if not sentences or (self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * end_s):
             return None
         encode = load_text_encoder(ENCODER).encode
-        embed = partial(encode_in, language=transcript.language or "en", encode_english=encode)
+        embed = partial(encode_in, language=transcript.language or "auto", encode_english=encode)
         starts_s = snap_to_cuts(sentences, edges_s)
         rows = embed([part.text for part in sentences])
         first = self.cut(rows, starts_s, end_s, "speech", np.ones(len(rows)))
@@ -233,7 +237,7 @@ class _Work:
         if first is None:
             return None
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
-        sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
+        sentences = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
         titles = [
             self.slide_title(*span, slides)
             or self.heading(*span)

@@ -55,6 +55,7 @@ _RECORDED_BY_EFFECT = (
     "cache",
     "video_track",
     "audio_track",
+    "subtitles",
 )  # options of which `_job_provenance` records the effect on the features, if any
 
 

@@ -13,10 +13,19 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.settings import Describing
-from vidsum.description.writers import Bank, Sentence, Writer, read_bank, retrieve, write_words
+from vidsum.description.writers import (
+    Bank,
+    SeenSegments,
+    Sentence,
+    Writer,
+    read_bank,
+    retrieve,
+    write_words,
+)
 from vidsum.device import cached_model
 from vidsum.errors import InputError, Mention, UsageError, fill
 from vidsum.features.settings import Extraction
+from vidsum.grounding.actions import segment_actions
 from vidsum.grounding.spaces import describe_space, extraction_for, resolve_space
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.cache import cached_rows
@@ -25,8 +34,9 @@ from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe_by_vlm import ask_model, model_facts
+from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.keywords import DescribeOptions
-from vidsum.pipelines.plan import Input, Plan, open_video_input
+from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.transcribe import read_blocks
 from vidsum.results.clock import shift_times
@@ -45,7 +55,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound
 from vidsum.video.probe import start_offset_s
 
-_SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
+SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
 MIN_SURE = {"words": 0.65, "retrieve": 0.3}
 MIN_SURE_IN_GAPS = {"words": 0.85, "retrieve": 0.8}
 """Confidence from which four of five are right (docs/algorithms/describe.md)."""
@@ -78,7 +88,10 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    video_input = open_video_input(source, extraction_for(facts.get("space", MAP), extraction))
+    space, is_moving = facts.get("space", MAP), facts["writer"] == "words" and settings.actions
+    video_input = open_in_space(space, source, extraction_for(space, extraction), actions=is_moving)
+    if len(video_input.jobs) > 1:
+        facts["movement_weights_sha256"] = video_input.jobs[1].provenance["weights_sha256"]
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
@@ -87,7 +100,7 @@ def plan_descriptions(
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
-    shots = without_defaults(_SHOTS)
+    shots = without_defaults(SHOTS)
     work = _Work(
         settings, video_input, {**video_input.provenance, "shots": shots, "descriptions": facts}, models
     )
@@ -119,12 +132,10 @@ class _Work:
         settings, facts = self.settings, self.provenance["descriptions"]
         # first: what is missing shows before decoding
         write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
-        (features,), pictures = self.video_input.read(progress)
+        (features, *movement), pictures = self.video_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
-        if every_s:
-            segments: Sequence[Interval] = _split_evenly(every_s, features.duration_s)
-        else:
-            segments = find(features, _SHOTS, pictures).intervals
+        shots = find(features, SHOTS, pictures)
+        segments = _split_evenly(every_s, features.duration_s) if every_s else shots.intervals
         min_sure, n_sent = facts.get("min_sure", 0.0), None
         if write is None:
             film, use_cache = self.video_input.video, self.video_input.extraction.cache
@@ -132,7 +143,9 @@ class _Work:
             sentences, n_sent, messages = ask_model(settings, film, segments, progress, use_cache=use_cache)
             warnings += messages
         else:
-            sentences = write(segment_rows(features, segments, facts["space"]))
+            rows = segment_rows(features, segments, facts["space"])
+            actions = segment_actions(movement[0], segments, shots.edges_s) if movement else None
+            sentences = write(SeenSegments(rows, actions))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if write is not None:
@@ -144,7 +157,8 @@ class _Work:
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
-                warnings.append(f"{about}: no words for them reach the confidence {min_sure:g}")
+                missing = "activity or new place" if facts["writer"] == "words" else "sentence"
+                warnings.append(f"{about}: no {missing} reaches the confidence {min_sure:g}")
         return Descriptions(
             descriptions=tuple(descriptions),
             writer=facts["writer"],
@@ -234,9 +248,11 @@ def _facts(settings: Describing) -> dict[str, Any]:
 
 def _choose_writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
     if facts["writer"] == "words":
-        return partial(write_words, space=facts["space"], min_sure=facts["min_sure"])
-    path = Path(str(settings.sentences))
-    return partial(retrieve, bank=_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
+        return partial(
+            write_words, space=facts["space"], min_sure=facts["min_sure"], only_changes=settings.in_gaps
+        )
+    bank = _bank(_SentenceFile(Path(str(settings.sentences)), facts["sentences_sha256"], progress))
+    return lambda seen: retrieve(seen.rows, bank)
 
 
 def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:

@@ -10,13 +10,14 @@ from vidsum.grounding import vse_map
 from vidsum.grounding.actions import mix_actions
 from vidsum.grounding.spaces import (
     SPACES,
+    STEP_S,
     ClipEmbeddings,
     describe_space,
     embed_video,
     extraction_for,
     scenes_of,
 )
-from vidsum.grounding.windows import to_grid
+from vidsum.grounding.windows import grid, to_grid
 from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job, movement_job
 from vidsum.pipelines.plan import Input, Plan
@@ -59,11 +60,14 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             # another query about the video needs the same shots: they take longer than the comparison
             is_kept = video_input.features is None and video_input.extraction.cache
             edges_s = cached_rows("shots", of_shots, cut) if is_kept else cut()
+            # the numbers of a long video's movement are large: `pop` drops them
+            middles_s = grid(features.duration_s, STEP_S) + STEP_S / 2
+            actions = mix_actions(movement.pop(), middles_s, edges_s) if movement else None
             video = embed_video(space, features)
             moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
             scenes_s = scenes_of(video, edges_s, space if space in SPACES else features.extractor)
             video = replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
-            return replace(video, actions=mix_actions(video, movement[0])) if movement else video
+            return replace(video, actions=actions) if actions else video
 
         clips = video_input.once({**provenance, "seen": space}, see)
         return EmbeddedVideo(clips, features.video, features.warnings)

@@ -21,7 +21,12 @@ from vidsum.pipelines.listening import plan_sounds
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.read_text import find_screen_text, plan_input_text
-from vidsum.pipelines.speech_evidence import MIN_SCORE_RATIO, describe_speech_cuts, plan_english, without_weak
+from vidsum.pipelines.speech_evidence import (
+    MIN_SCORE_RATIO,
+    describe_speech_cuts,
+    plan_searched,
+    without_weak,
+)
 from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
@@ -106,7 +111,7 @@ class EvidenceKind(NamedTuple):
 
 KINDS: Mapping[Kind, EvidenceKind] = {
     "speech": EvidenceKind(
-        plan_english,
+        plan_searched,
         Spoken,
         _curve_of_speech,
         "speech",

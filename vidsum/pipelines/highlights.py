@@ -19,6 +19,7 @@ from vidsum.results.moments import Highlights
 from vidsum.results.sentences import SpokenWord, cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Transcript
 from vidsum.shots.segmentation import find
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.highlight_scenes import choose_highlights
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
@@ -79,11 +80,13 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         scored = best_score(models, features, None, Selection(), 1.0, extraction.device)
+        words = _words_within(speech.run(progress), features.duration_s) if speech else []
+        if not words:
+            scored = prefer_events(scored, features, pictures.changes if pictures else None)
         # where all models are flat, a summary takes all for equal; here nothing is salient
         curve = scored.importance * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
-        words = _words_within(speech.run(progress), features.duration_s) if speech else []
         moments = choose_highlights(curve, features, edges_s, settings, words)
         ends_s = {time_s for moment in moments for time_s in moment.interval} - {0.0, features.duration_s}
         cuts = describe_cuts(cuts_inside_phrases(words, ends_s), start_offset_s(features.video))

@@ -22,6 +22,7 @@ class ReadingOptions(TypedDict, total=False):
     reader: Literal["pyav", "decord", "opencv"]
     video_track: int | str | None
     audio_track: int | str | None
+    subtitles: str | None
     fast: bool
     strict: bool
     cache: bool
@@ -49,6 +50,7 @@ class SummaryOptions(ShotOptions, total=False):
     keep: Sequence[tuple[float, float]]
     drop: Sequence[tuple[float, float]]
     about: str | Sequence[str]
+    actions: bool
     snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float
     max_segment_s: float | None
@@ -90,6 +92,7 @@ class DescribeOptions(ReadingOptions, total=False):
     sentences: str | None
     min_sure: float | None
     space: Space
+    actions: bool
     in_gaps: bool
     texts: str | None
 
@@ -99,7 +102,11 @@ class ChapterOptions(ReadingOptions, total=False):
     count: int | None
 
 
-class ClipOptions(TypedDict, total=False):
+class SoundOptions(TypedDict, total=False):
+    loudness: float | None
+
+
+class ClipOptions(SoundOptions, total=False):
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
     burn: bool
@@ -118,6 +125,7 @@ class TrimOptions(ReadingOptions, total=False):
     margin_after_s: float
     fillers: bool
     filler: str | Sequence[str]
+    script: str | None
 
 
 class SpeechOptions(TypedDict, total=False):
@@ -158,8 +166,9 @@ SETTINGS = {
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
-    "ClipOptions": "video.Shorts",
-    "MomentClipOptions": "video.Clips video.Shorts",
+    "SoundOptions": "video.SoundLevel",
+    "ClipOptions": "video.Shorts video.SoundLevel",
+    "MomentClipOptions": "video.Clips video.Shorts video.SoundLevel",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "IndexOptions": "archive.Indexing features.Extraction",

@@ -15,6 +15,7 @@ from vidsum.crop.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
 from vidsum.pipelines.speech_evidence import cut_subtitles
+from vidsum.pipelines.subtitles import plan_subtitles
 from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript
@@ -66,10 +67,11 @@ class ClipStyler:
         return ClipStyle(framing, self._captions(segments, look)) if self._said else look
 
     def _transcript(self) -> Transcript | None:
-        if not self._video.has_audio:
+        subtitles = plan_subtitles(self._video, self._extraction)
+        if not (subtitles or self._video.has_audio):
             self.warnings.append("has no sound: no captions are drawn")
             return None
-        plan = plan_transcript(self._video.path, Transcription(), self._extraction, self._video)
+        plan = subtitles or plan_transcript(self._video.path, Transcription(), self._extraction, self._video)
         said = plan.run(self._progress)
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")

@@ -10,6 +10,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.io.atomic import write_text
 from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.subtitles import plan_subtitles
 from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
@@ -25,13 +26,15 @@ from vidsum.types import Interval, Progress
 MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
 
-def plan_english(video_input: Input, *, only_cached: bool) -> Plan[Transcript] | None:
-    """Plan the English transcript of a video; None for one that must be cached, and is not.
+def plan_searched(video_input: Input, *, only_cached: bool) -> Plan[Transcript] | None:
+    """Plan the transcript of a video in which queries are searched: its subtitles, else one in English.
 
-    Raises InputError: the video has no sound.
+    None: it must be cached, and is not. Raises InputError: the video has no sound.
     """
     video, extraction = video_input.video, video_input.extraction
     assert video is not None
+    if subtitles := plan_subtitles(video, extraction):
+        return subtitles
     offset_s = video.start_offset_s or 0.0
     if only_cached and find_transcript(video_input.file, extraction, offset_s, english=True) is None:
         return None
@@ -57,18 +60,23 @@ def without_weak(answer: QueryMoments, retrieval: Retrieval) -> QueryMoments:
 
 
 def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transcript] | None:
-    """Return the transcript that a summary needs; by default one only where it is in the cache.
+    """Return the transcript that a summary needs; by default its subtitles, or one that is in the cache.
 
     Raises InputError: speech is requested, and the video has no sound. UsageError: it is of features.
     """
     video, extraction = video_input.video, video_input.extraction
-    is_requested = selection.snap in ("speech", "sentence")
+    is_requested = selection.snap in ("speech", "sentence") or extraction.names_subtitles
     if selection.snap == "none":
+        if extraction.names_subtitles:
+            fault = (Mention("snap", "none"), " reads no subtitles: leave out one of them")
+            raise UsageError(fault)
         return None
     if video is None:
         if is_requested:
             raise UsageError("features have no speech", hint=("give the video, or ", Mention("snap", "none")))
         return None
+    if subtitles := plan_subtitles(video, extraction):
+        return subtitles
     offset_s = video.start_offset_s or 0.0
     if not is_requested and find_transcript(video_input.file, extraction, offset_s) is None:
         return None
@@ -76,8 +84,12 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
 
 
 def protected_words(selection: Selection, transcript: Transcript, longest_s: float = inf) -> list[Interval]:
-    """Return (start_s, end_s) of the words, or sentences up to a length, that no cut may fall into."""
+    """Return (start_s, end_s) of what no cut may fall into: words; cues and sentences up to a length."""
     spans = [(word.start_s, word.end_s) for word in transcript.words]
+    if transcript.is_of_cues:
+        spans = [
+            (cue.start_s, cue.end_s) for cue in transcript.spoken if cue.end_s - cue.start_s <= longest_s
+        ]
     if selection.snap == "sentence":
         spans += [(said.start_s, said.end_s) for said in transcript.sentences(longest_s)]
     return spans
@@ -121,7 +133,10 @@ def export_subtitles(
     if summary.video is None:
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video
-    transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
+    plan = plan_subtitles(video, extraction) or plan_transcript(
+        video.path, Transcription(), extraction, video
+    )
+    transcript = plan.run(progress)
     cues = make_cues(cut_subtitles(transcript, summary.segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
     notes = [*describe_doubtful(transcript)]

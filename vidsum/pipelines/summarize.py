@@ -12,8 +12,10 @@ from typing import Any, Unpack
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse_map
-from vidsum.grounding.spaces import ClipEmbeddings, describe_space, resolve_space
+from vidsum.grounding.actions import mix_actions
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, describe_space, resolve_space
 from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.decoding import movement_job
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
@@ -30,6 +32,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.shots.slide_times import find_slides
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
@@ -49,9 +52,6 @@ from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_te
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
 from vidsum.video.probe import start_offset_s
-
-KNOWN = 0.36
-"""Slope of people's scores, in their deviations, on the logit of the importance by vidsum's models."""
 
 
 def find_shots(
@@ -133,10 +133,14 @@ def plan_summary(
     space = resolve_space("auto") if is_video and selection.about else vse_map.NAME
     if texts := guide_texts(selection, video_input.kind[0], space):
         read_queries(texts)
-    guide = None
+    guide = movement = None
     if space != vse_map.NAME and video_input.video:  # of the CLIP family, which the texts are compared in
         extraction = replace(video_input.extraction, fast=False)
         guide = plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
+    elif texts and selection.actions and is_video and video_input.video:
+        movement = movement_job(video_input.video, video_input.extraction, video_input.jobs)
+    if movement:
+        video_input = replace(video_input, jobs=(*video_input.jobs, movement))
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
@@ -147,6 +151,8 @@ def plan_summary(
         facts["screen_text"] = bool(on_screen.lines)
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
+    if movement:
+        facts["movement_weights_sha256"] = movement.provenance["weights_sha256"]
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
     work = _Work(
         video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide, on_screen
@@ -171,7 +177,7 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
         transcript = self.speech.run(progress) if self.speech else None
-        (features, *_), pictures = self.video_input.read(progress)
+        (features, *movement), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
@@ -180,9 +186,15 @@ class _Work:
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None
-        scored = self.score(features, shots, budget_s / features.duration_s, clips)
-        report_step(progress, "choosing segments")
+        actions = None
+        if movement:
+            actions = mix_actions(movement[0], features.timestamps + features.step_s / 2, shots.edges_s)
+        scored = self.score(features, shots, budget_s / features.duration_s, clips, actions)
         changes = pictures.changes if pictures else None
+        slides = () if self.scorer else slides_of_talk(find_slides(changes), features.duration_s)
+        if not (self.scorer or self.texts or speech.units or slides):
+            scored = prefer_events(scored, features, changes)
+        report_step(progress, "choosing segments")
         quality = None if self.scorer else quality_at(changes, features.timestamps)
         chosen = select(
             features,
@@ -194,10 +206,10 @@ class _Work:
             uncut=[*words, *find_fades(changes, shots.edges_s)],
             limits=SegmentLimits(selection.min_segment_s, selection.max_segment_s),
             quality=quality,
-            slope=1.0 if self.scorer or self.texts else KNOWN,
+            slope=scored.slope,
             speech=speech,
             texts=timed_texts(transcript, self.on_screen),
-            slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
+            slides=slides,
         )
         if self.guide:
             warnings = (*warnings, *describe_space(self.space).notes)
@@ -222,7 +234,12 @@ class _Work:
         )
 
     def score(
-        self, features: Features, shots: Shots, fraction: float, clips: ClipEmbeddings | None
+        self,
+        features: Features,
+        shots: Shots,
+        fraction: float,
+        clips: ClipEmbeddings | None,
+        actions: ClassMixture | None,
     ) -> ScoredVideo:
         device = self.video_input.extraction.device
         if self.scorer:
@@ -231,9 +248,9 @@ class _Work:
             scored = best_score(self.models, features, shots, self.selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
-        # the importance may be flat, which no longer matters
-        return replace(scored, importance=importance, warnings=())
+        importance = guide_importance(scored.importance, features, self.texts, self.space, clips, actions)
+        # the importance may be flat, which no longer matters; of what was asked for, the texts know enough
+        return replace(scored, importance=importance, warnings=(), slope=1.0)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:

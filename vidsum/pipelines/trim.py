@@ -6,9 +6,10 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Unpack
 
-from vidsum.errors import InputError, Mention
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.options import all_from_keywords, without_defaults
@@ -16,9 +17,11 @@ from vidsum.pipelines.keywords import TrimOptions
 from vidsum.pipelines.plan import Plan, report_step
 from vidsum.pipelines.sources import probe_video, source_path
 from vidsum.pipelines.transcribe import describe_damage, plan_transcript, read_blocks
+from vidsum.pipelines.trim_script import EditedTranscript, Run, deleted_words, without_overlap
 from vidsum.results.summary import Reason, Removal, Trim
 from vidsum.results.transcript import Transcript, Word
 from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations
+from vidsum.speech.script_cuts import MeasuredSound, cut_runs
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.speech.silence import (
     MIN_PART_S,
@@ -55,13 +58,14 @@ def trim(
 
     Args:
         path: a video with sound, or a `Video`.
-        language: of the speech, for fillers; by default it is detected.
+        language: of the speech, for fillers and scripts; by default it is detected.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
-        **options: fields of `vidsum.speech.settings.Trimming`, such as `fillers=True` or `min_pause_s=1`, and
-            fields of `vidsum.features.settings.Extraction` that choose device, cache and tracks.
+        **options: fields of `vidsum.speech.settings.Trimming`, such as `fillers=True`, `min_pause_s=1` or
+            `script="edited.txt"`, and of `vidsum.features.settings.Extraction` that choose device, cache and
+            tracks.
 
-    Raises InputError: the file cannot be read, has no sound, or is silent throughout. WeightsError,
-    PackageError: what finds voices or words is missing.
+    Raises InputError: a file cannot be read, has no sound, or is silent throughout; or a script has words
+    that were never said. WeightsError, PackageError: what finds voices or words is missing.
     """
     settings, extraction = all_from_keywords(trim, (Trimming, Extraction), options)
     return plan_trim(path, settings, extraction, language).run(progress)
@@ -71,6 +75,9 @@ def plan_trim(
     path: str | os.PathLike[str], settings: Trimming, extraction: Extraction, language: str | None = None
 ) -> Plan[Trim]:
     """Plan what to keep of a video. Raises InputError: it has no sound; or see `trim`."""
+    if extraction.names_subtitles:
+        fault = (Mention("subtitles"), " have no times of words, at which a video is trimmed")
+        raise UsageError(fault, hint=("leave out ", Mention("subtitles"), ": the speech is transcribed"))
     video = probe_video(source_path(path), extraction)
     if not video.has_audio:
         hint = f"vidsum summarize {shlex.quote(video.path)} shortens it by its pictures"
@@ -79,13 +86,17 @@ def plan_trim(
     source = identify_file(sound.path)
     if sound.track:
         source["audio_track"] = sound.track
-    provenance: dict[str, Any] = {"vidsum": __version__, "video": source, "trim": without_defaults(settings)}
-    speech = None
-    if settings.fillers or settings.filler:
-        transcription = Transcription(language=language, verbatim=True)
+    facts = without_defaults(settings)
+    provenance: dict[str, Any] = {"vidsum": __version__, "video": source, "trim": facts}
+    speech, script = None, None
+    if settings.script is not None:
+        script = EditedTranscript.read(Path(settings.script))
+        facts["script"] = identify_file(Path(settings.script))["sha256"]
+    if settings.fillers or settings.filler or script is not None:
+        transcription = Transcription(language=language, verbatim=script is None)
         speech = plan_transcript(path, transcription, extraction, video)
         provenance["speech"] = speech.provenance["speech"]
-    return Plan(provenance, _Work(video, sound, settings, speech, provenance).run)
+    return Plan(provenance, _Work(video, sound, settings, speech, script, provenance).run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,41 +105,62 @@ class _Work:
     sound: SoundInfo
     settings: Trimming
     speech: Plan[Transcript] | None
+    script: EditedTranscript | None
     provenance: dict[str, Any]
 
     def run(self, progress: Progress | None) -> Trim:
-        settings, duration_s, log = self.settings, self.video.duration_s, DecodeLog()
+        log, duration_s = DecodeLog(), self.video.duration_s
         transcript = self.speech.run(progress) if self.speech else None
+        runs = self.script.find_runs(transcript, self.video.path) if self.script and transcript else None
         levels, sounds, threshold_db = self._listen(log, progress)
-        margins_s = settings.margin_before_s, settings.margin_after_s
+        report_step(progress, "finding frames")
+        if runs and transcript:
+            sound = MeasuredSound(levels, threshold_db)
+            parts = self._by_script(transcript.words, runs, sound)
+            removed = deleted_words(runs, transcript.words)
+        else:
+            parts, removed = self._by_sound(transcript, levels, sounds, threshold_db)
+        return Trim(
+            segments=tuple(parts),
+            removed=_removals(join_near(sorted(parts)), duration_s, removed),
+            by="script" if runs else self.settings.by,
+            threshold_db=threshold_db if self.settings.by == "loudness" else None,
+            video_duration_s=duration_s,
+            video=self.video,
+            provenance=self.provenance,
+            warnings=self._warnings(transcript, log),
+        )
+
+    def _by_script(self, words: Sequence[Word], runs: Sequence[Run], sound: MeasuredSound) -> list[Interval]:
+        """Return the parts of the film with the runs of words that stay, in the order of the runs."""
+        parts = cut_runs(runs, words, sound, self._margins_s, self.video.duration_s)
+        return without_overlap(snap_to_frames(self.video, parts))
+
+    def _by_sound(
+        self, transcript: Transcript | None, levels: Levels, sounds: Sequence[Interval], threshold_db: float
+    ) -> tuple[list[Interval], list[Removal]]:
+        """Return the parts to keep and the words that go. Raises InputError: no sound is long enough."""
+        settings, duration_s, cuts = self.settings, self.video.duration_s, list[tuple[Interval, Removal]]()
         least_s = settings.min_pause_s - (2 * VOICE_LATE_S if settings.by == "voice" else 0.0)
-        parts = keep_sound(sounds, duration_s, least_s, settings.min_sound_s, margins_s)
+        parts = keep_sound(sounds, duration_s, least_s, settings.min_sound_s, self._margins_s)
         if not parts:
             raise InputError(
                 f"no sound lasts {settings.min_sound_s:g} s",
                 hint=("lower ", Mention("min_sound_s")),
                 subject=self.video.path,
             )
-        cuts = list[tuple[Interval, Removal]]()
         if transcript:
             words, language = transcript.words, transcript.language or ""
             for hesitation in find_hesitations(words, language, settings.filler):
                 cuts.append(_cut_word(words, hesitation, levels, threshold_db, duration_s))
-            spans = join_near(sorted(span for span, _ in cuts))
-            parts = subtract(parts, spans, MIN_PART_S)
-        report_step(progress, "finding frames")
+            parts = subtract(parts, join_near(sorted(span for span, _ in cuts)), MIN_PART_S)
         frames = snap_to_frames(self.video, parts)
-        segments = tuple(without_short_cuts(frames, duration_s, [span for span, _ in cuts]))
-        return Trim(
-            segments=segments,
-            removed=_removals(segments, duration_s, [removal for _, removal in cuts]),
-            by=settings.by,
-            threshold_db=threshold_db if settings.by == "loudness" else None,
-            video_duration_s=duration_s,
-            video=self.video,
-            provenance=self.provenance,
-            warnings=self._warnings(transcript, log),
-        )
+        parts = without_short_cuts(frames, duration_s, [span for span, _ in cuts])
+        return parts, [removal for _, removal in cuts]
+
+    @property
+    def _margins_s(self) -> tuple[float, float]:
+        return self.settings.margin_before_s, self.settings.margin_after_s
 
     def _listen(self, log: DecodeLog, progress: Progress | None) -> tuple[Levels, list[Interval], float]:
         """Return levels, sounds and threshold. Raises InputError: there is no sound to keep."""
@@ -158,7 +190,7 @@ class _Work:
     def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
         warnings = [*describe_used(self.video.path, "audio", self.sound.track)]
         warnings += describe_damage(log.errors)
-        if transcript and transcript.language not in (None, *FILLERS):
+        if transcript and not self.script and transcript.language not in (None, *FILLERS):
             warnings.append(f"the filler words of {transcript.language} are not known: name those to remove")
         return tuple(warnings)
 

@@ -6,6 +6,7 @@ The schemas are generated from these types (docs/schemas.py).
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vidsum.results.decisions import Edit
 from vidsum.results.settings import ClipName, Evidence
 from vidsum.types import Above0, Count, Fraction, Number, Sha256, rules
 
@@ -36,13 +37,20 @@ class FeatureProvenance(TypedDict):
     summary: NotRequired[Parameters]
 
 
+class SummaryProvenance(FeatureProvenance):
+    """Inputs and settings of a summary, which may have more keys."""
+
+    edit: NotRequired[Edit]  # what was corrected by hand
+
+
 class TrimProvenance(TypedDict):
     """Inputs and settings of a trimmed film, which may have more keys."""
 
     vidsum: str
     video: NotRequired[HashedFile]
-    trim: NotRequired[Parameters]
+    trim: NotRequired[Parameters]  # `script` is the SHA-256 of the edited transcript
     speech: NotRequired[Parameters]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class Speech(TypedDict):
@@ -71,6 +79,20 @@ class Speech(TypedDict):
 
 class ComparedSpeech(Speech):
     """Settings of a transcript that was compared with queries."""
+
+    text_weights_sha256: Sha256  # digest of the text encoder
+
+
+class Subtitles(TypedDict):
+    """Subtitles that were the transcript."""
+
+    subtitles: str  # name of their file, or `track N`: its number among the subtitle tracks of the video
+    sha256: NotRequired[Sha256]  # digest of their file
+    language: NotRequired[str]  # its code, by the name of the file, the track or the sound
+
+
+class ComparedSubtitles(Subtitles):
+    """Subtitles that were compared with queries."""
 
     text_weights_sha256: Sha256  # digest of the text encoder
 
@@ -160,9 +182,10 @@ class MomentProvenance(TypedDict):
     parameters: NotRequired[Parameters]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     grounding: RecordedGrounding
-    speech: NotRequired[ComparedSpeech]
+    speech: NotRequired[ComparedSpeech | ComparedSubtitles]
     screen_text: NotRequired[ComparedScreenText]
     sounds: NotRequired[ComparedSounds]
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class RecordedHighlights(TypedDict):
@@ -171,7 +194,7 @@ class RecordedHighlights(TypedDict):
     top_k: Number
     clip_s: Above0
     max_length_s: NotRequired[Above0]
-    speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut
+    speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut, or subtitles
     candidates: NotRequired[Annotated[Sequence[str], Several]]
     """The models in order; the first whose importance is not constant is used."""
     model_sha256: NotRequired[Sha256]
@@ -188,6 +211,7 @@ class HighlightProvenance(TypedDict):
     video: NotRequired[HashedFile]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     highlights: RecordedHighlights
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 Writer = Literal["words", "retrieve", "write", "people", "tags"] | Annotated[str, rules(pattern="^vlm:.")]
@@ -253,5 +277,6 @@ class ChapterProvenance(TypedDict):
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
     video: NotRequired[HashedFile]
-    speech: NotRequired[Parameters]  # see the schema of transcripts
+    speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters
+    edit: NotRequired[Edit]  # what was corrected by hand

@@ -107,7 +107,7 @@ class Summary(Result):
         return super().from_dict({**document, **facts, "video_fps": video["fps"] if video else 30.0})
 
 
-Reason = Literal["silence", "filler", "false start"]
+Reason = Literal["silence", "filler", "false start", "deleted"]
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ class TrimFacts(TypedDict):
 
     duration_s: Length
     kept_s: Seconds  # length of the segments together
-    by: Annotated[str, rules(enum=("loudness", "voice"))]
+    by: Annotated[str, rules(enum=("loudness", "voice", "script"))]
     threshold_db: float | None  # level below which sound is silence, in dB of full scale; null with voice
-    segments: Annotated[Sequence[Span], rules(minItems=1)]  # to keep, half-open, in time order
-    removed: Sequence[Removal]  # what lies between the segments, in time order
+    segments: Annotated[Sequence[Span], rules(minItems=1)]  # to keep, half-open, in the order of the new film
+    removed: Sequence[Removal]  # what lies in no segment, in time order
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +141,9 @@ class Trim(Result):
     kind: ClassVar = "trim"
     parts: ClassVar = "removed"
 
-    segments: tuple[Interval, ...]  # the parts to keep, in time order
+    segments: tuple[Interval, ...]  # the parts to keep, in the order of the new film; of a script not in time
     removed: tuple[Removal, ...]  # the rest, in time order
-    by: str  # how silence was told from sound: `loudness` or `voice`
+    by: str  # how silence was told from sound, `loudness` or `voice`; or `script`
     threshold_db: float | None  # level of silence, in dB of full scale; None if a voice detector decided
     video_duration_s: float
 

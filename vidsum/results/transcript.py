@@ -122,6 +122,11 @@ class Transcript(Result):
         return list(chain.from_iterable(segment.words for segment in self.segments))
 
     @property
+    def is_of_cues(self) -> bool:
+        """Whether it is of subtitles: its segments are cues, which may end within a sentence."""
+        return "subtitles" in self.provenance.get("speech", {})
+
+    @property
     def doubtful(self) -> list[tuple[Segment, ...]]:
         """The runs of uncertain segments that last `DOUBTFUL_S`, or are all there is: most is wrong."""
         groups = groupby(self.segments, key=lambda segment: segment.uncertain)
@@ -137,8 +142,11 @@ class Transcript(Result):
 
     @property
     def spoken(self) -> list[SpokenWord]:
-        """The words with the blanks before them, in order; of a translation its segments, which have none."""
-        words = [word for segment in self.segments for word in _spoken_words(segment)]
+        """The words with the blanks before them, in order; of subtitles the cues, of a translation segments.
+
+        Both have no times of words; the segments of a translation stand for sentences.
+        """
+        words = [word for part in self.segments for word in _spoken_words(part, is_cue=self.is_of_cues)]
         starts_s = list(accumulate((word.start_s for word in words), max))
         # times that overlap would overlap in what is cut there, too
         return [
@@ -246,12 +254,10 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
     return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]
 
 
-def _spoken_words(segment: Segment) -> list[SpokenWord]:
-    certain = not segment.uncertain
+def _spoken_words(segment: Segment, *, is_cue: bool) -> list[SpokenWord]:
+    certain, text = not segment.uncertain, f" {segment.text.strip()}"
     if not segment.words:
-        return [
-            SpokenWord(segment.start_s, segment.end_s, f" {segment.text.strip()}", certain, is_sentence=True)
-        ]
+        return [SpokenWord(segment.start_s, segment.end_s, text, certain, is_sentence=not is_cue)]
     pieces = _pieces_of(replace(segment, uncertain=False))
     return [SpokenWord(piece.start_s, piece.end_s, piece.text, certain) for piece in pieces]
 

@@ -78,8 +78,22 @@ class Trimming(Checked):
         metavar="WORDS",
     )
 
+    script: str | None = option(
+        "Keep what this edited transcript says.",
+        None,
+        metavar="FILE",
+        more="Delete words and lines of what vidsum transcribe --format txt writes (or srt, vtt), and move "
+        "lines; requires vidsum[speech].",
+    )
+
     def __post_init__(self) -> None:
         check(self)
+        if self.script is not None:
+            unused = ("by", "min_pause_s", "min_sound_s", "fillers", "filler")
+            if chosen := [name for name in unused if getattr(self, name) != getattr(Trimming, name)]:
+                raise UsageError(
+                    fill("{} says all that goes: leave out {}", Mention("script"), Mention(chosen[0]))
+                )
         if self.by == "voice" and self.threshold_db is not None:
             raise UsageError(
                 fill(

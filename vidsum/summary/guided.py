@@ -6,8 +6,14 @@ import numpy as np
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding import vse_map
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.models.scaling import logistic, standardise, unit_rows
+from vidsum.grounding.spaces import (
+    ClassMixture,
+    ClipEmbeddings,
+    embed_queries,
+    log_likelihood,
+    mixture_weights,
+)
+from vidsum.models.scaling import logistic, logit, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
 from vidsum.summary.importance_model import SENTENCES
@@ -38,21 +44,25 @@ def guide_importance(
     texts: Sequence[str],
     space: str = vse_map.NAME,
     clips: ClipEmbeddings | None = None,
+    actions: ClassMixture | None = None,
 ) -> FloatArray:
     """Return [T] in [0, 1]: importance [T] in [0, 1], guided by texts in `vse`, or by `clips` in a `space`.
 
     With z a curve less its mean over its deviation, s the best of the similarities of a sample and the texts
     (smoothed), i the logit of the importance: the logistic function of 3 (z(s) + .25 z(i) - 1). A sample that
-    is no nearer to the texts than the rest of the video has .05. Raises WeightsError: the weights of the text
-    encoder are unavailable.
+    is no nearer to the texts than the rest of the video has .05. The similarity is the cosine, to which the
+    standardised log-likelihood of the text by the `actions` [T] is added, times the deviation of the cosine
+    and the weight of `mixture_weights`. Raises WeightsError: the weights of the text encoder are unavailable.
     """
     if clips:
         numbers = np.searchsorted(clips.timestamps, features.timestamps, side="right") - 1
         rows = clips.rows[np.clip(numbers, 0, len(clips) - 1)]
     else:
         rows = unit_rows(features.array if features.extractor in SENTENCES else vse_map.mapped_rows(features))
-    likeness = (rows @ embed_queries(space, texts).T).max(axis=1)
-    likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
-    chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
-    logits = np.log(chance / (1 - chance))
-    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logits) - 1))
+    queries = embed_queries(space, texts)
+    curves = queries @ rows.T
+    if actions:
+        weights = curves.std(axis=1) * mixture_weights(actions, queries)
+        curves += weights[:, None] * standardise(log_likelihood(actions, queries))
+    likeness = smooth(curves.max(axis=0), _SMOOTHED_S / features.step_s)
+    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logit(importance)) - 1))

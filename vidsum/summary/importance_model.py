@@ -18,7 +18,7 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding import vse_map
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
-from vidsum.models.ridge import RidgeScorer, build_scorer
+from vidsum.models.ridge import RidgeScorer, add_novelty, build_scorer
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -89,6 +89,8 @@ class ImportanceModel:
     fps: float
     name: str  # for messages: the path or the registry's name
     inputs: FeatureTransform = field(default_factory=FeatureTransform)
+    slope: float = 1.0
+    """Slope of people's scores, in their deviations over a video, on the logit of `importance`."""
 
 
 def load_importance_model(name: str = SHIPPED_MODEL, device: str = "auto") -> ImportanceModel:
@@ -106,7 +108,15 @@ def build_importance_model(trained: Trained, name: str, device: str = "auto") ->
         raise InputError("does not say what features it reads", subject=name) from error
     inputs = read_transform(reads, name)
     _require_its_map(trained, inputs, name)
-    return ImportanceModel(model, extractor, dim, fps, name, inputs)
+    return ImportanceModel(model, extractor, dim, fps, name, inputs, _recorded_slope(trained, name))
+
+
+def _recorded_slope(trained: Trained, name: str) -> float:
+    """Return the slope that folds of the training videos gave; 1 where none was measured."""
+    slope = trained.training.get("slope", 1.0)
+    if not isinstance(slope, int | float) or not math.isfinite(slope):
+        raise InputError("the slope of its scores is not a number", subject=name)
+    return float(slope)
 
 
 def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> None:
@@ -151,9 +161,7 @@ def importance(
     if isinstance(model, RidgeScorer):
         scores = model(summarizer.inputs.of(features))
         if weight := model.config.novelty:
-            novelty = contrastive(features)
-            novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
-            scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
+            scores = add_novelty(scores, contrastive(features), weight)
         return logistic(scores)
     from vidsum.summary.fulltransnet_scores import importance_curve
 

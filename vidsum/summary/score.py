@@ -16,7 +16,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse_map
-from vidsum.models.scaling import unit_range
+from vidsum.models.scaling import logit, unit_range
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS
@@ -44,6 +44,10 @@ _REASONS = {
     "highlights": "the best of the scorers at leaving out dull footage",
     "contrastive": "the best of the scorers that read any features",
 }
+SLOPES = {"contrastive": 0.2, "highlights": 0.2, "fulltransnet": 0.5}
+"""Slopes of models whose checkpoint has none (docs/algorithms/importance.md). `highlights` reads pictures,
+which were not there to measure it on: it is taken to know as much as `contrastive`."""
+_LEAST = 0.02  # lower importance, such as that of black footage, counts as this: a logit of -3.9
 _FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01  # a flat curve spans no more of its mean, or no more
 _FLATNESS = "segments do not depend on its content"
 
@@ -56,6 +60,14 @@ class ScoredVideo:
     model: str  # the model that gave it
     reason: str  # why that model, in one line
     warnings: tuple[str, ...] = ()
+    slope: float = 1.0
+    """Slope of people's scores on the logit of the importance: how much the model knows. 1 where it was not
+    measured: the user's own scores are taken at their word."""
+
+    @property
+    def expected(self) -> FloatArray:
+        """[T] expected score of the annotators, in their deviations over a video."""
+        return np.asarray(self.slope * logit(self.importance, _LEAST), np.float32)
 
 
 def is_flat(importance: FloatArray) -> bool:
@@ -102,14 +114,23 @@ def best_score(
         moves = np.ones_like(moves)
     for model in () if stands_still else models:
         curve = score(features, shots, replace(selection, model=model), fraction, device)
+        slope = slope_of(model, device)
         if selection.model != "auto":
-            return check_flatness(model, curve)
+            return replace(check_flatness(model, curve), slope=slope)
         if not is_flat(curve * moves):
-            return ScoredVideo(curve, model, f"auto: {_describe_flatness(flat) if flat else _REASONS[model]}")
+            reason = f"auto: {_describe_flatness(flat) if flat else _REASONS[model]}"
+            return ScoredVideo(curve, model, reason, slope=slope)
         flat.append(model)
     reason = "the picture stands still" if stands_still else _describe_flatness(flat)
     curve = SCORERS["uniform"](features, 0)
     return ScoredVideo(curve, "uniform", f"auto: {reason}", (f"{reason}: {_FLATNESS}",))
+
+
+def slope_of(model: str, device: str = "auto") -> float:
+    """Return the slope of a model, see `ScoredVideo`; errors as `candidate_models`."""
+    if model in SLOPES or model in SCORERS:
+        return SLOPES.get(model, 1.0)
+    return load_importance_checkpoint(model, device).slope
 
 
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:

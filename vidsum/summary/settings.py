@@ -15,7 +15,9 @@ SHIPPED_MODEL = "ridge"
 """The checkpoint that `auto` takes, by its name in the registry."""
 SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 """All that come with vidsum."""
-SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "uniform", "random")
+BASELINES = ("uniform", "random")
+"""Models that look at nothing."""
+SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", *BASELINES)
 """All importance models with a name."""
 
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
@@ -51,6 +53,7 @@ class Selection:
         "Never include this time range.", (), metavar="START-END", parse=parse_interval
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes.", (), metavar="TEXT")
+    actions: bool = option("Compare TEXT with the actions that movement shows.", True, **_WITHOUT_FLAG)
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",

@@ -10,15 +10,14 @@ import av
 import numpy as np
 
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
+from vidsum.video.aac import AAC_RATES, BITS_PER_CHANNEL
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import can_seek, decode_packet, first_pts_s, read_packets, seek
 from vidsum.video.jumps import Jumps, PacketShifter
+from vidsum.video.loudness import Normalisation, Normaliser
 from vidsum.video.open import open_media, open_video
 from vidsum.video.tracks import choose_track
 
-AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
-"""Sample rates that AAC has and browsers play; any other rate becomes the last."""
-_BITS_PER_CHANNEL = 80_000
 FADE_S = Fraction(5, 1000)  # inaudible as a fade, but it removes the click at each cut
 _PIECES_A_SECOND = 2  # short pieces of sound are stored next to their pictures in the file
 _PREROLL_S = 0.5  # decoders of AAC, Opus and MP3 need a few packets after a seek
@@ -242,11 +241,18 @@ def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
 class SoundTrack:
     """The AAC track of a clip, as long as the pictures written so far, counted from the clip's start."""
 
-    def __init__(self, source: Any, container: av.container.OutputContainer) -> None:
-        """Add a track for the samples of a `SoundSource`, or of what is read like one."""
+    def __init__(
+        self, source: Any, container: av.container.OutputContainer, plan: Normalisation | None = None
+    ) -> None:
+        """Add a track for the samples of a `SoundSource`, or of what is read like one.
+
+        `plan` gives them a loudness.
+        """
         self._source, self._container = source, container
+        self._normaliser = Normaliser(source.rate, source.layout, plan) if plan else None
+        self._n_encoded = 0
         self.stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
-        self.stream.codec_context.bit_rate = _BITS_PER_CHANNEL * source.n_channels
+        self.stream.codec_context.bit_rate = BITS_PER_CHANNEL * source.n_channels
         self._n_written = 0
         self._shift = 0
         self._fades_in = False
@@ -268,8 +274,13 @@ class SoundTrack:
         self._write(round(clip_s * self._source.rate) - self._n_written, fades_out=True)
 
     def finish(self, clip_s: Fraction) -> None:
-        """End the last segment, and write what the encoder still holds."""
+        """End the last segment, and write what filter and encoder still hold."""
         self.end_segment(clip_s)
+        if self._normaliser:
+            for samples in self._normaliser.finish():
+                self._encode(samples[:, : self._n_written - self._n_encoded])
+            missing = self._n_written - self._n_encoded  # resampling may lose a few
+            self._encode(np.zeros((self._source.n_channels, missing), np.float32))
         self._container.mux(self.stream.encode(None))
 
     def _write(self, count: int, *, fades_out: bool) -> None:
@@ -282,10 +293,19 @@ class SoundTrack:
         if fades_out:
             samples[:, count - len(ramp) :] *= ramp[::-1]
         self._fades_in = False
-        frame = av.AudioFrame.from_ndarray(samples, format="fltp", layout=self._source.layout)
-        frame.sample_rate, frame.time_base = self._source.rate, Fraction(1, self._source.rate)
-        frame.pts = self._n_written
         self._n_written += count
+        for block in self._normaliser.push(samples) if self._normaliser else [samples]:
+            self._encode(block)
+
+    def _encode(self, samples: FloatArray) -> None:
+        if not samples.shape[1]:
+            return
+        frame = av.AudioFrame.from_ndarray(
+            np.ascontiguousarray(samples), format="fltp", layout=self._source.layout
+        )
+        frame.sample_rate, frame.time_base = self._source.rate, Fraction(1, self._source.rate)
+        frame.pts = self._n_encoded
+        self._n_encoded += samples.shape[1]
         self._container.mux(self.stream.encode(frame))
 
 

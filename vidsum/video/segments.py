@@ -56,18 +56,22 @@ def segment_frames(
     jumps: Jumps,
     log: DecodeLog,
 ) -> Iterator[SegmentFrame]:
-    """Yield every frame whose time lies in one of the segments (from `in_ticks`), once, in order.
+    """Yield every frame whose time lies in one of the segments (from `in_ticks`), once for each, in order.
 
-    The frame on screen where a segment begins comes first if it stays for `STAYS_S` or for all of it.
+    A segment may begin before the one ahead of it ends, in a file that `can_seek`. The frame on screen where
+    a segment begins comes first if it stays for `STAYS_S` or for all of it.
     """
     time_base = stream.time_base or Fraction(1)
     frames = decode_frames(container, stream, jumps=jumps, log=log)
     ahead: list[DecodedFrame] = []
     on_screen: DecodedFrame | None = None
-    reached = 0
+    reached = before = 0
     for number, (start, end) in enumerate(segments):
-        if start - reached > _SEEK_GAP_S / time_base and can_seek(container, stream, jumps):
-            frames = decode_frames(container, stream, start_s=float(start * time_base), log=log)
+        is_far = start - reached > _SEEK_GAP_S / time_base and can_seek(container, stream, jumps)
+        is_back, before = start < before, end
+        if is_far or is_back:
+            start_s = max(float(start * time_base), _EARLY_S)  # 0 would go on where the container is
+            frames = decode_frames(container, stream, start_s=start_s, log=log)
             ahead, on_screen = [], None
         upcoming, ahead = chain(ahead, frames), []
         for decoded in upcoming:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, Checked, check, option
@@ -24,18 +24,59 @@ def parse_track(text: str) -> int | str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SoundLevel(Checked):
+    """The loudness of an MP4."""
+
+    PANEL = "Output"
+
+    loudness: float | None = option(
+        "Loudness of the sound in LUFS, such as -14.",
+        None,
+        metavar="LUFS",
+        default_text="as it is",
+        min=-50,
+        max=-5,
+    )
+
+    @property
+    def tag(self) -> str:
+        """The choice in one word, for the label of a file; none for the default."""
+        return "" if self.loudness is None else f"loudness{self.loudness:g}"
+
+    @classmethod
+    def from_tag(cls, tag: str) -> "SoundLevel":
+        """Return the choice that a `tag` says."""
+        level = re.search(r"loudness(-[\d.]+)", tag)
+        return cls(loudness=float(level[1])) if level else cls()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Encoding(Checked):
     """Encoding of an MP4."""
 
     PANEL = "Output"
 
     crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, **_WITHOUT_FLAG)
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
     def tag(self, *, copy: bool = False, shorts: "Shorts | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults."""
-        chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding()}
-        names = [name for name, is_chosen in chosen.items() if is_chosen]
-        return "-".join([*names, *([shorts.tag] if shorts and shorts.tag else [])])
+        crf = f"crf-{self.crf}" if self.crf != DEFAULT_CRF else ""
+        names = ["copy" if copy else "", crf, self.sound.tag, shorts.tag if shorts else ""]
+        return "-".join(filter(None, names))
+
+    def require_encoded(self, *, copy: bool) -> None:
+        """Raise UsageError where a copy would have another encoding."""
+        if copy and self != Encoding():
+            chosen = "crf" if self.sound == SoundLevel() else "loudness"
+            raise UsageError(fill("{} does not encode: leave out {}", Mention("copy"), Mention(chosen)))
+
+    @classmethod
+    def from_tag(cls, tag: str) -> "Encoding":
+        """Return the choices that a `tag` says."""
+        quality = re.search(r"crf-(\d+)", tag)
+        crf = int(quality[1]) if quality else DEFAULT_CRF
+        return cls(crf=crf, sound=SoundLevel.from_tag(tag))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +114,13 @@ class Shorts:
         chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn}
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
 
+    @classmethod
+    def from_tag(cls, tag: str) -> "Shorts":
+        """Return the choices that a `tag` says."""
+        aspect = next((name for name in get_args(Aspect) if f"vertical-{name}" in tag), None)
+        vertical: dict[str, Any] = {"vertical": True, "aspect": aspect} if aspect else {}
+        return cls(**vertical, burn="burn" in tag)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clips(Checked):
@@ -90,8 +138,17 @@ class Clips(Checked):
         parse=parse_time,
     )
     shorts: Shorts = field(default_factory=Shorts)
+    sound: SoundLevel = field(default_factory=SoundLevel)
 
     @property
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
-        return "-".join(filter(None, [f"pad-{self.pad_s:g}" if self.pad_s else "", self.shorts.tag]))
+        pad = f"pad-{self.pad_s:g}" if self.pad_s else ""
+        return "-".join(filter(None, [pad, self.shorts.tag, self.sound.tag]))
+
+    @classmethod
+    def from_tag(cls, tag: str) -> "Clips":
+        """Return the choices that a `tag` says."""
+        pad = re.search(r"pad-([\d.]+(?:e[+-]?\d+)?)", tag)
+        pad_s = float(pad[1]) if pad else 0.0
+        return cls(pad_s=pad_s, shorts=Shorts.from_tag(tag), sound=SoundLevel.from_tag(tag))

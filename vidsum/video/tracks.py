@@ -107,8 +107,19 @@ def _score(track: Any) -> tuple[bool, int]:
     return not is_empty, size + _DEFAULT_SCORE * bool(track.disposition & Disposition.default)
 
 
+def language_code(tag: str | None) -> str | None:
+    """Return the code of two letters of a language, such as `en` of `eng` or `en-GB`; None: not known."""
+    language = _primary(tag or "")
+    lines = _LANGUAGES.read_text(encoding="utf-8").splitlines()
+    return next((codes.split()[0] for codes in lines if language in codes.split()), None)
+
+
 def _is_in(track: Any, language: str) -> bool:
     """Return whether a track is in a language, which may be given by any of its codes."""
-    languages = {re.split("[-_]", text.lower())[0] for text in (track.language or "und", language)}
-    lines = _LANGUAGES.read_text(encoding="utf-8").splitlines()
-    return len(languages) == 1 or any(languages <= {*codes.split()} for codes in lines)
+    spoken, wanted = track.language or "und", language
+    return _primary(spoken) == _primary(wanted) or language_code(spoken) == language_code(wanted) is not None
+
+
+def _primary(tag: str) -> str:
+    """Return the language of a tag, without region and script."""
+    return re.split("[-_]", tag.lower())[0]

@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 
 import av
 
 from vidsum.errors import InputError, Text, UsageError
 from vidsum.io.atomic import atomic_write
-from vidsum.types import Interval, Progress, VideoInfo, join_near
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
+from vidsum.video.decode import can_seek
 from vidsum.video.hdr import describe_hdr
+from vidsum.video.jumps import Jumps
 from vidsum.video.listen import describe_used
+from vidsum.video.loudness import TOLERANCE_LU, Normalisation, plan_normalisation
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
@@ -41,20 +45,37 @@ class WrittenVideo:
     warnings: tuple[str, ...] = ()
 
 
-def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Clip segments to the video, and join those that touch. Raises UsageError: none, or out of order."""
+def normalise_segments(
+    segments: Sequence[Interval], duration_s: float, *, may_move: bool = False
+) -> list[Interval]:
+    """Clip segments to the video, and join those that touch.
+
+    Raises UsageError: none; or out of order, unless they `may_move`.
+    """
     previous_end = 0.0
     for start, end in segments:
         if not start < end:
             raise UsageError(f"the segment {start:g}-{end:g} s is empty")
-        if start < previous_end:
+        if start < (0.0 if may_move else previous_end):
             limit = f"the one ahead of it ends, at {previous_end:g} s" if previous_end else "0 s"
             raise UsageError(f"the segment {start:g}-{end:g} s begins before {limit}")
         previous_end = end
-    clipped = [(start, min(end, duration_s)) for start, end in join_near(segments) if start < duration_s]
+    runs = [join_near(run) for run in _rising_runs(segments)]
+    clipped = [(start, min(end, duration_s)) for run in runs for start, end in run if start < duration_s]
     if not clipped:
         raise UsageError(f"no segment lies within the {duration_s:g} s of the video")
     return clipped
+
+
+def _rising_runs(segments: Sequence[Interval]) -> list[list[Interval]]:
+    """Return segments as lists in which each begins where the one ahead of it ends, or later."""
+    runs: list[list[Interval]] = []
+    for segment in segments:
+        if runs and segment[0] >= runs[-1][-1][1]:
+            runs[-1].append(segment)
+        else:
+            runs.append([segment])
+    return runs
 
 
 def describe_gaps(chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
@@ -101,6 +122,8 @@ def write_segments(
     crf: int = DEFAULT_CRF,
     comment: str | None = None,
     style: ClipStyle = ClipStyle(),
+    loudness_lufs: float | None = None,
+    may_move: bool = False,
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write consecutive segments of a video as MP4 with H.264 and AAC, which plays in any browser.
@@ -112,10 +135,12 @@ def write_segments(
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
+        loudness_lufs: of the sound, by EBU R 128; as it is if not given, and of silence.
+        may_move: whether segments may be in another order, and overlap.
         progress: called with the seconds of clip written.
 
-    Raises UsageError: see `normalise_segments`. InputError: the source cannot be read,
-    has no frame in the segments, or is too large. OutputError: the target cannot be written.
+    Raises UsageError: see `normalise_segments`. InputError: the source cannot be read, has no frame in the
+    segments, is too large, or cannot be read in another order. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     options = {**_X264, "crf": str(crf)}
@@ -124,7 +149,7 @@ def write_segments(
         raise InputError(
             f"has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}", subject=source
         )
-    chosen = normalise_segments(segments, info.duration_s)
+    chosen = normalise_segments(segments, info.duration_s, may_move=may_move)
     total_s = sum(end - start for start, end in chosen)
     with (
         translate_ffmpeg_errors("cannot be encoded by H.264 and AAC", source),
@@ -132,22 +157,30 @@ def write_segments(
         atomic_write(target) as part,
     ):
         stream = video_stream(container, info)
+        if len(_rising_runs(chosen)) > 1 and not can_seek(container, stream, jumps):
+            remedy = f"ffmpeg -i {quote(info.path)} whole.mp4"
+            raise InputError("its parts cannot be moved: a seek in it fails", remedy, subject=source)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
             raise InputError("no frame of the segments to write can be decoded", subject=source)
+        level = None
+        if loudness_lufs is not None:
+            level = _plan_loudness(info, jumps, chosen, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)
-            sounds = SoundTrack(sound, output) if sound is not None else None
+            sounds = SoundTrack(sound, output, level) if sound is not None else None
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
     written = tuple(timeline.segments)
     warnings = [*describe_gaps(chosen, written), *jumps.describe()]
     warnings += _describe_sound(info, sound)
+    if level and level.made and abs(level.made.lufs - level.target_lufs) > TOLERANCE_LU:
+        warnings.append(f"its loudness is {level.made.lufs:.1f} LUFS: louder, its peaks would be too high")
     if hdr := describe_hdr(source, stream):
         warnings.append(hdr)
     if log.errors:
@@ -156,6 +189,32 @@ def write_segments(
         warnings.append(f"damaged frames: {log.damaged} of the {log.frames} read")
     duration_s, has_audio = float(timeline.end_s), sound is not None
     return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
+
+
+def _plan_loudness(
+    info: VideoInfo,
+    jumps: Jumps,
+    segments: Sequence[Interval],
+    target_lufs: float,
+    progress: Progress | None,
+) -> Normalisation | None:
+    """Return how the sound of segments gets its loudness; None without sound, and of silence."""
+    if progress:
+        progress("measuring loudness", 0, 0)
+    with open_sound(info, jumps) as sound:
+        if sound is None:
+            return None
+        rate, layout = sound.rate, sound.layout
+
+    def blocks() -> Iterator[FloatArray]:
+        with open_sound(info, jumps) as source:  # again: some files can be read from the start alone
+            assert source is not None
+            for start_s, end_s in segments:
+                first, end = round(start_s * rate), round(end_s * rate)
+                for at in range(first, end, rate):
+                    yield source.read(at, min(rate, end - at))
+
+    return plan_normalisation(blocks, rate, layout, target_lufs)
 
 
 def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:

@@ -4,7 +4,7 @@ import csv
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -142,9 +142,13 @@ def test_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("renames", [range(0, 22, 7), pytest.param(range(22), marks=pytest.mark.deep)])
+def test_run_killed_while_it_writes_any_file_ends_as_one_never_killed(
+    renames: Sequence[int], tmp_path: Path
+) -> None:
+    """An epoch has a dozen renames."""
     _fit(tmp_path / "whole")
-    kills = [*map(str, range(0, 22, 3))]  # after so many renames; an epoch has a dozen
+    kills = [*map(str, renames)]
     subprocess.run([*PROGRAM, str(tmp_path), *kills], check=True)
     for kill in kills:
         _same_files(tmp_path / "whole", tmp_path / kill)

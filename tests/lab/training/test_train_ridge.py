@@ -19,6 +19,7 @@ from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.lab.training.train_ridge import PENALTIES, Fitted, fit_split
 from vidsum.models.configs import RidgeConfig
 from vidsum.results.features import Features
+from vidsum.summary.importance import contrastive
 from vidsum.summary.importance_model import ImportanceModel, load_importance_model
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3
@@ -132,6 +133,39 @@ def test_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
     assert result.penalty == max(means, key=lambda penalty: means[penalty])
     assert result.validation == pytest.approx(max(means.values()), abs=1e-3)
     assert max(means.values()) - min(means.values()) > 0.005  # there is something to choose
+
+
+def held_out_slope(videos: list[AnnotatedVideo], penalty: float, novelty: float) -> float:
+    """Slope of the targets on scores of the regressions of folds, each video with the same weight."""
+    together, squares = list[float](), list[float]()
+    for fold in k_fold([str(number) for number in range(len(videos))], 5, 0):
+        train = [videos[int(name)] for name in fold.train]
+        weights = reference(train, penalty)
+        spread = np.mean([slow_average(read_rows(video) @ weights, WINDOW).std() for video in train])
+        for video in (videos[int(name)] for name in fold.test):
+            scores = slow_average(read_rows(video) @ weights, WINDOW) / spread
+            new = contrastive(video.features).astype(np.float64)
+            scores = (scores + novelty * (new - new.mean()) / new.std()) / np.sqrt(1 + novelty**2)
+            scores -= scores.mean()
+            together.append(float(np.mean(scores * target_of(video))))
+            squares.append(float(np.mean(scores**2)))
+    return float(np.mean(together) / np.mean(squares))
+
+
+@pytest.mark.parametrize("novelty", [0.0, 0.5])
+def test_slope_is_of_videos_that_folds_hold_out(tmp_path: Path, novelty: float) -> None:
+    settings = replace(SETTINGS, model=replace(MODEL, novelty=novelty))
+    fitted, summarizer = fit(tmp_path / "run", settings)
+    wanted = held_out_slope([VIDEOS[name] for name in SPLIT.train], 0.05, novelty)
+    assert fitted.slope == pytest.approx(wanted, rel=1e-3)
+    assert summarizer.slope == fitted.slope
+    assert 0.1 < fitted.slope < 1
+
+
+def test_scores_are_taken_as_fitted_where_videos_are_too_few_for_folds(tmp_path: Path) -> None:
+    run = start_run("ridge", VIDEOS, [Split("few", NAMES[:4], NAMES[4:])], SETTINGS, tmp_path)
+    _, fitted = fit_split(run, 0)
+    assert fitted.slope == fitted.model.spread
 
 
 def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:

@@ -1,0 +1,127 @@
+"""`vidsum edit`: correct a result by hand, in a browser on this machine."""
+
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply
+from vidsum.batch.settings import CommonOptions
+from vidsum.commands.batch import Printing
+from vidsum.commands.options import Only, command
+from vidsum.commands.result import render
+from vidsum.commands.summarize import SummaryOutputs, summarize_one
+from vidsum.features.settings import Extraction
+from vidsum.io.progress import Display
+from vidsum.options import Checked, option
+from vidsum.outputs.artifacts import Artifacts
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
+
+if TYPE_CHECKING:
+    from vidsum.editing.session import EditSession
+    from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
+
+Edited = Annotated[
+    str,
+    typer.Argument(
+        ...,
+        metavar="RESULT.json|VIDEO",
+        help="A JSON file of summarize, highlights, trim, chapters or ground; or a video.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Editing(Checked):
+    """The page, or what is written without one."""
+
+    PANEL = "Page"
+
+    port: int = option("Port; 0 for a free one.", 0, min=0, max=65535)
+    token: str | None = option("Token required on the first visit.", None, default_text="none")
+    open: bool = option("Open the page in a browser.", False)
+    apply: bool = option("Write the result with the decisions so far, without a page.", False)
+    video: Path | None = option(
+        "The video, if it has moved.", None, default_text="where the result says", metavar="FILE"
+    )
+    overwrite: bool = option("With --apply, replace files that vidsum did not write.", False)
+
+
+@command(
+    app,
+    "vidsum edit film_summary.json --open",
+    "vidsum edit film.mp4 --open",
+    "vidsum edit film_summary.json --apply",
+)
+def edit(
+    source: Edited,
+    settings: Editing,
+    common: Printing,
+    extraction: Annotated[Extraction, Only(("device", "cache"))],
+) -> Reply:
+    """Correct a result by hand, in a browser on this machine: a summary, highlights, cuts, chapters, moments.
+
+    Of a video, it corrects {video}_summary.json in the current folder, which is made if it is missing.
+    Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
+    again. Ctrl-C stops the server.
+    """
+    with Display(quiet=common.quiet) as display:
+        session = _open(source, settings, common, extraction, display.reporter(""))
+        if settings.apply:
+            saved, again = session.save(display.reporter(""), overwrite=settings.overwrite)
+            names = [str(path) for path in saved.files]
+            return Reply(
+                data={"outputs": names, "command": again}, lines=tuple(names), messages=saved.warnings
+            )
+        display.end("")
+    return _serve(session, settings, common)
+
+
+def _open(
+    source: str,
+    settings: Editing,
+    common: CommonOptions,
+    extraction: Extraction,
+    progress: "Progress | None",
+) -> "EditSession":
+    from vidsum.editing.session import EditSession
+    from vidsum.outputs.names import own_names
+    from vidsum.pipelines.sources import source_path
+
+    if source.endswith(".json"):
+        return EditSession(Path(source), settings.video, extraction, progress)
+    path = source_path(source)
+    record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
+    if not record.exists():
+        item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))
+        summarize_one(Selection(), ShotSettings(), extraction, SummaryOutputs(), common, item, progress)
+    return EditSession(record, settings.video or Path(path), extraction, progress, with_video=True)
+
+
+def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> Reply:
+    from vidsum.editing.edit_server import EditServer
+    from vidsum.results.decisions import decisions_path
+
+    def notify(line: str) -> None:
+        render(Reply("edit", data={"line": line}, lines=(line,)), common)
+
+    server = EditServer(session, settings.port, settings.token, notify)
+    data = {"url": server.url, "result": str(session.record)}
+    try:
+        render(Reply("edit", data=data, lines=(server.url, "Ctrl-C stops it")), common)
+        if settings.open:
+            webbrowser.open(server.url)
+        server.serve_forever()
+    except KeyboardInterrupt:  # the way to stop it
+        pass
+    finally:
+        server.server_close()
+    decisions = decisions_path(session.record)
+    lines = ("stopped", *([f"decisions: {decisions}"] if decisions.exists() else []))
+    return Reply("edit", data={**data, "stopped": True}, lines=lines)

@@ -1,0 +1,79 @@
+"""Measure what a summary guided by a text shows, with and without actions.
+
+    python -m docs.benchmarks.about FOLDER JOINED [--extra CLIPS]
+
+Each query of action_moments.json, and of other films, guides a summary as long as the moments that it is true
+of, of 2 s at least. Per cent: the share of the summary that shows them, and the average precision of the
+importance. FOLDER, JOINED and CLIPS are those of `docs.benchmarks.actions`. Intervals of the difference, 95
+per cent, by a bootstrap over the videos that the queries are about.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from docs.benchmarks import argument_parser, shared_s
+from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_action_films
+from docs.benchmarks.grounding import resampled
+from docs.benchmarks.joined import KINDS, composite, truth_of
+from docs.benchmarks.natural import natural_films
+from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.pipelines.summarize import summarize
+from vidsum.results.summary import Summary
+from vidsum.types import Interval
+
+_LEAST_S = 2.0
+_MOST = 0.9  # of a film that a summary may be
+_HALVES: tuple[Half, ...] = ("a", "b")
+
+
+def measured(summary: Summary, windows: Sequence[Interval]) -> tuple[float, float]:
+    """The share of a summary that shows the windows, and how precise its importance is, per cent."""
+    shown = 100 * shared_s(summary.segments, windows) / summary.duration_s
+    true = [any(low <= time_s < high for low, high in windows) for time_s in summary.timestamps]
+    return shown, 100 * float(average_precision_score(true, summary.importance)) if any(true) else np.nan
+
+
+def row(name: str, films: Sequence[tuple[Path, MomentVideo]]) -> str:
+    """A row of the table."""
+    rows, clips = [], []
+    for path, truth in films:
+        for query in truth.queries:
+            budget_s = max(_LEAST_S, shared_s(query.windows, [(0.0, truth.duration_s)]))
+            if budget_s > _MOST * truth.duration_s:
+                continue  # any summary shows it
+            made = [summarize(path, budget_s, about=query.text, actions=actions) for actions in (False, True)]
+            rows.append([measured(summary, query.windows) for summary in made])
+            clips.append(query.qid)
+    cells = [name, str(len(clips))]
+    for before, after in np.transpose(rows, (2, 1, 0)):
+        change = (after - before)[:, None]
+        low, high = np.percentile(resampled(change, clips), [2.5, 97.5], axis=0)[:, 0]
+        cells += [f"{before.mean():.1f}", f"{after.mean():.1f}"]
+        cells.append(f"{change.mean():+.1f} [{low:+.1f}, {high:+.1f}]")
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argument_parser(__doc__, "folder", "joined")
+    parser.add_argument("--extra", type=Path, default=EXTRA)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    print("| queries | n | shown without | with | change | AP without | with | change |\n|" + "---|" * 8)
+    for half in _HALVES:
+        uncut = action_films(half, options.extra)
+        joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
+        for kind, films in (("uncut", uncut), ("joined", joined)):
+            print(row(f"actions {half}, {kind}", [(film.path, film.truth) for film in films]), flush=True)
+    natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
+    print(row("natural moments", [(film.path, film.truth) for film in natural]), flush=True)
+    composites = [composite(options.joined, "all", 120, seed)[0] for seed in range(options.seeds)]
+    for kind in KINDS:
+        print(row(f"joined clips, {kind}", [(film, truth_of(film, kind)) for film in composites]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Correcting a result: decisions are in their file at once, and what is saved is vidsum's own."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import vidsum
+from tests.media import make_video
+from tests.results.test_edits import leave, move, take
+from vidsum.editing.session import EditSession
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.output_records import write_record
+from vidsum.results.decisions import decisions_path, read_decisions
+from vidsum.results.summary import ScoredShot, Summary
+
+PARTS = ("groups", "removed", "budget_s", "count")
+
+
+def parts_of(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: state[name] for name in PARTS}
+
+
+def spans(state: dict[str, Any]) -> list[tuple[float, float]]:
+    return [(part["start_s"], part["end_s"]) for part in state["groups"][0]["parts"]]
+
+
+def test_decisions_outlive_the_session(record: Path) -> None:
+    first = EditSession(record)
+    begun = spans(first.describe())
+    state = first.decide(leave(*begun[0]))
+    assert read_decisions(decisions_path(record))["decisions"] == [leave(*begun[0])]
+    assert parts_of(EditSession(record).describe()) == parts_of(state)
+    assert spans(state) == begun[1:]
+    assert json.loads(record.read_text())["segments"][0]["start_s"] == begun[0][0]  # until it is saved
+
+
+TENTHS = st.integers(0, 600).map(lambda number: number / 10)
+STEPS = st.lists(
+    st.one_of(
+        st.builds(take, TENTHS, TENTHS),
+        st.builds(leave, TENTHS, TENTHS),
+        st.builds(move, TENTHS, TENTHS, TENTHS, TENTHS),
+        st.sampled_from(["undo", "redo"]),
+    ),
+    max_size=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
+    decisions_path(record).unlink(missing_ok=True)
+    session = EditSession(record)
+    states, undone = [parts_of(session.describe())], list[Any]()
+    for step in steps:
+        if step == "undo":
+            undone += [states.pop()] if states[1:] else []
+            state = session.undo()
+        elif step == "redo":
+            states += [undone.pop()] if undone else []
+            state = session.redo()
+        else:
+            state, undone = session.decide(step), []
+            states.append(parts_of(state))
+        assert parts_of(state) == states[-1]
+        assert (state["undo"], state["redo"]) == (len(states) - 1, len(undone))
+    for expected in reversed(states[:-1]):
+        assert parts_of(session.undo()) == expected
+
+
+def test_edges_are_places_or_frames(record: Path) -> None:
+    session = EditSession(record)
+    cut = session.describe()["units"][2][0]
+    state = session.decide(take(cut + 0.0004, cut + 1.234))
+    (span,) = [span for span in spans(state) if span[0] == cut]
+    assert span[1] * 10 == pytest.approx(round(span[1] * 10))
+
+
+def test_times_of_the_page_are_those_of_players(tmp_path: Path) -> None:
+    film = make_video(tmp_path / "late.mp4", n_frames=250, fps=25, sound=True, late_s=0.52).path
+    video = vidsum.probe(film)
+    times, curve = np.arange(0, 10, 0.5), np.ones(20, np.float32)
+    shots = tuple(ScoredShot(start, start + 2.0, 1.0, start == 2) for start in range(0, 10, 2))
+    about: Any = {"video": video, "provenance": {"vidsum": "0", "extractor": "efficientnet_lite0"}}
+    summary = Summary(((2.0, 4.0),), shots, curve, times, 4.0, 10.0, 25.0, "ridge", "kts", **about)
+    vidsum.write_json(summary, tmp_path / "late_summary.json")
+    session = EditSession(tmp_path / "late_summary.json")
+    offset_s = video.start_offset_s or 0
+    assert offset_s > 0.5
+    assert spans(session.describe()) == [pytest.approx((2 + offset_s, 4 + offset_s))]
+    session.decide(take(6 + offset_s, 8 + offset_s))
+    (decision,) = read_decisions(decisions_path(tmp_path / "late_summary.json"))["decisions"]
+    assert decision == take(6, 8)
+
+
+def test_plan_again_around_decisions(record: Path) -> None:
+    session = EditSession(record)
+    begun = spans(session.describe())
+    session.decide(leave(*begun[0]))
+    taken = next(unit for unit in session.describe()["units"] if tuple(unit) not in begun)
+    state = session.decide(take(*taken))
+    state = session.plan(30)
+    assert tuple(taken) in spans(state)
+    assert all(end_s <= begun[0][0] or start_s >= begun[0][1] for start_s, end_s in spans(state))
+    assert 15 < state["groups"][0]["used_s"] <= 30
+    assert session.plan(4)["groups"][0]["used_s"] <= 4
+
+
+def test_saved_files_are_vidsums_own(record: Path) -> None:
+    vidsum.write_video(vidsum.load(record), record.with_suffix(".mp4"))  # type: ignore[arg-type]
+    session = EditSession(record, with_video=True)
+    first = spans(session.describe())[0]
+    session.decide(leave(*first))
+    saved, command = session.save()
+    assert {path.name for path in saved.files} == {"film_summary.json", "film_summary.mp4"}
+    artifacts = Artifacts(record, {"json": record, "video": record.with_suffix(".mp4")})
+    assert artifacts.owns(record.with_suffix(".mp4"))
+    loaded = vidsum.load(record)
+    assert isinstance(loaded, vidsum.Summary)
+    assert loaded.segments == tuple(spans(session.describe()))
+    assert loaded.provenance["edit"]["decisions"] == [leave(*first)]
+    with av.open(str(record.with_suffix(".mp4"))) as container:
+        assert (container.duration or 0) / 1e6 == pytest.approx(loaded.duration_s, abs=0.2)
+    assert session.describe()["is_saved"]
+    assert command.startswith("vidsum ")
+    # the result goes on: decisions are still there to undo, and what was made comes back
+    assert spans(EditSession(record).undo())[0] == first
+
+
+def test_command_that_repeats_by_flags(record: Path) -> None:
+    session = EditSession(record, with_video=True)
+    session.decide(leave(*spans(session.describe())[0]))
+    state = session.plan(15)
+    _, command = session.save()
+    words = command.split()
+    assert words[:2] == ["vidsum", "summarize"]
+    flags = dict(zip(words[3::2], words[4::2], strict=True))
+    drop = tuple(map(float, flags["--drop"].split("-")))
+    again = vidsum.summarize(words[2], flags["--budget"], drop=[drop])
+    assert list(again.segments) == spans(state)
+
+
+def test_command_where_no_flags_repeat(record: Path) -> None:
+    session = EditSession(record)
+    first = spans(session.describe())[0]
+    session.decide(move(*first, first[0] + 0.3, first[1]))
+    assert session.save()[1] == f"vidsum edit {record} --apply"
+
+
+def test_foreign_video_is_not_replaced(record: Path) -> None:
+    record.with_suffix(".mp4").write_bytes(b"mine")
+    session = EditSession(record, with_video=True)
+    session.decide(leave(*spans(session.describe())[0]))
+    with pytest.raises(OutputError, match="already exists"):
+        session.save()
+    assert record.with_suffix(".mp4").read_bytes() == b"mine"
+    assert session.describe()["undo"] == 1
+
+
+def test_nothing_is_left_to_save(record: Path) -> None:
+    session = EditSession(record)
+    session.decide(leave(0, 60))
+    with pytest.raises(UsageError, match="nothing is left"):
+        session.save()
+
+
+def test_highlights_are_planned_and_saved(highlights_record: Path) -> None:
+    session = EditSession(highlights_record)
+    state = session.plan(2)
+    assert len(state["groups"][0]["parts"]) <= 2
+    piece = session.describe()["pieces"][4]
+    state = session.decide(take(*piece))
+    assert tuple(piece) in spans(state)
+    session.save()
+    loaded = vidsum.load(highlights_record)
+    assert isinstance(loaded, vidsum.Highlights)
+    assert {moment.interval for moment in loaded.moments} == set(spans(state))
+
+
+def test_record_of_a_stranger_names_no_other_folder(highlights_record: Path, tmp_path: Path) -> None:
+    place = os.path.relpath(tmp_path, highlights_record.parent)
+    names = (f"{place}/highlight_film_0m01s.mp4", f"{place}/film_highlights.edl", "../film_highlights.png")
+    document, _ = Artifacts(highlights_record).read()
+    write_record(highlights_record, document or {}, dict.fromkeys(names, "0" * 64))
+    session = EditSession(highlights_record)
+    session.decide(take(4, 6))
+    saved, _ = session.save()
+    assert saved.files == (highlights_record,)
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["film_shots.json", "edited.json", "none.json", "notes.json"])
+def test_files_that_are_refused(made: Path, record: Path, name: str) -> None:
+    document = json.loads(record.read_text())
+    texts = {"edited.json": json.dumps({**document, "segments": []}), "notes.json": "{}"}
+    if name in texts:
+        (made / name).write_text(texts[name])
+    if name == "film_shots.json":
+        vidsum.write_json(vidsum.find_shots(made / "film.mp4"), made / name, overwrite=True)
+    with pytest.raises((InputError, UsageError)):
+        EditSession(made / name)
+
+
+def test_decisions_of_another_program_are_refused(record: Path) -> None:
+    EditSession(record).decide(take(1, 2))
+    text = decisions_path(record).read_text()
+    digest = json.loads(text)["video_sha256"]
+    decisions_path(record).write_text(text.replace(digest, "0" * 64))
+    with pytest.raises(InputError, match="about another video"):
+        EditSession(record)
+    decisions_path(record).write_text("my own notes")
+    with pytest.raises(InputError, match="not a file of vidsum edit"):
+        EditSession(record)
+    assert decisions_path(record).read_text() == "my own notes"

@@ -1,0 +1,375 @@
+"""Decisions of people about results: whatever they are, limits, order and edges hold."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.media import video_info
+from tests.program import check_schema
+from vidsum.errors import InputError, UsageError
+from vidsum.results.decisions import (
+    Decision,
+    check_decisions,
+    decisions_path,
+    read_decisions,
+    write_decisions,
+)
+from vidsum.results.edited_parts import LEAST_S
+from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.shots import MIN_CHAPTER_S, Chapter, Chapters, Shots
+from vidsum.results.summary import Removal, ScoredShot, Summary, Trim
+
+LENGTH_S = 60.0
+TIMES = np.arange(0, LENGTH_S, 0.5)
+CURVE = np.abs(np.sin(TIMES / 7)).astype(np.float32)
+EDGES = [0.0, 3.2, 9.04, 14.0, 15.5, 24.28, 31.0, 40.0, 47.76, LENGTH_S]
+SEGMENTS = ((3.2, 6.2), (10.0, 13.0), (15.5, 18.5), (31.0, 35.0))
+
+
+def summary(**changes: Any) -> Summary:
+    spans = pairwise(EDGES)
+    shots = [
+        ScoredShot(start, end, 0.5, any(low < end and start < high for low, high in SEGMENTS))
+        for start, end in spans
+    ]
+    made = Summary(
+        SEGMENTS, tuple(shots), CURVE, TIMES, 14.0, LENGTH_S, 25.0, "ridge", "kts", provenance={"vidsum": "0"}
+    )
+    return replace(made, **changes)
+
+
+def highlights() -> Highlights:
+    moments = (Moment(31.0, 35.0, 0.4), Moment(3.2, 6.2, 0.3), Moment(15.5, 18.5, 0.2))
+    provenance = {"vidsum": "0", "extractor": "x", "highlights": {"top_k": 5, "clip_s": 2.0}}
+    return Highlights(CURVE, TIMES, 0.5, moments, LENGTH_S, "ridge", provenance=provenance)
+
+
+def take(start_s: float, end_s: float) -> Decision:
+    return {"action": "take", "start_s": start_s, "end_s": end_s}
+
+
+def leave(start_s: float, end_s: float) -> Decision:
+    return {"action": "leave", "start_s": start_s, "end_s": end_s}
+
+
+def move(start_s: float, end_s: float, to_start_s: float, to_end_s: float) -> Decision:
+    return {
+        "action": "move",
+        "start_s": start_s,
+        "end_s": end_s,
+        "to_start_s": to_start_s,
+        "to_end_s": to_end_s,
+    }
+
+
+def plan(budget_s: float, *spans: tuple[float, float]) -> Decision:
+    planned = [{"start_s": start_s, "end_s": end_s} for start_s, end_s in spans]
+    return {"action": "plan", "budget_s": budget_s, "planned": planned}  # type: ignore[typeddict-item]
+
+
+def segments(*decisions: Decision) -> tuple[tuple[float, float], ...]:
+    return apply_decisions(summary(), decisions).segments
+
+
+CENTS = st.integers(0, 7000).map(lambda number: number / 100)  # beyond the end, too
+PAIRS = st.tuples(CENTS, CENTS)
+SPANS = PAIRS | st.sampled_from(SEGMENTS)
+DECISIONS = st.lists(
+    st.one_of(
+        st.builds(lambda span: take(*span), SPANS),
+        st.builds(lambda span: leave(*span), SPANS),
+        st.builds(lambda span, to: move(*span, *to), SPANS, PAIRS),
+        st.builds(lambda budget_s, spans: plan(budget_s, *spans), CENTS, st.lists(PAIRS, max_size=8)),
+    ),
+    max_size=12,
+)
+
+
+def edges_in(decisions: list[Decision]) -> set[float]:
+    """The times that may be edges: of the summary, of the film, of the decisions."""
+    known = {edge_s for segment in SEGMENTS for edge_s in segment} | {0.0, LENGTH_S}
+    for decision in decisions:
+        spans: list[Any] = [decision, *decision.get("planned", ())]  # type: ignore[list-item]
+        known |= {span[name] for span in spans for name in span if name.endswith(("start_s", "end_s"))}
+    return known
+
+
+@given(DECISIONS)
+def test_order_edges_and_budget_after_any_decisions(decisions: list[Decision]) -> None:
+    edited, state = apply_decisions(summary(), decisions), edit_groups(summary(), decisions)[0]
+    times = [edge_s for segment in edited.segments for edge_s in segment]
+    assert times == sorted(times)
+    assert all(end_s > start_s for start_s, end_s in edited.segments)
+    assert set(times) <= edges_in(decisions)
+    assert edited.duration_s <= edited.budget_s
+    budgets = [14.0, *(each["budget_s"] for each in decisions if each["action"] == "plan")]
+    taken_s = sum(end_s - start_s for start_s, end_s in state.by_hand)
+    assert edited.duration_s <= max(budgets[-1], taken_s, sum(e - s for s, e in SEGMENTS)) + 1e-6
+    check_document(edited)
+
+
+def check_document(edited: Summary | Highlights | Trim) -> None:
+    document = edited.to_dict()
+    if document.get("segments", True):
+        check_schema(document, edited.kind)
+
+
+@given(DECISIONS, DECISIONS)
+def test_earlier_decisions_in_the_result_do_not_count(first: list[Decision], second: list[Decision]) -> None:
+    once = apply_decisions(summary(), first)
+    assert apply_decisions(once, second) == apply_decisions(summary(), second)
+    assert apply_decisions(once, []) == summary()
+    again = Summary.from_dict(json.loads(json.dumps(once.to_dict())))
+    assert again.segments == once.segments
+    assert original_of(again).segments == SEGMENTS
+    assert original_of(again).shots == summary().shots
+
+
+@given(DECISIONS)
+def test_plan_keeps_what_was_decided(decisions: list[Decision]) -> None:
+    before = edit_groups(summary(), decisions)[0]
+    everything = plan(30.0, (0.0, LENGTH_S))
+    after = edit_groups(summary(), [*decisions, everything])[0]
+    assert [span for span in before.by_hand if span not in after.by_hand] == []
+    for low_s, high_s in before.left:
+        inside = [part for part in after.parts if min(part.end_s, high_s) - max(part.start_s, low_s) > 1e-6]
+        assert all(part.by_hand for part in inside)
+
+
+def test_take_joins_what_it_overlaps_only() -> None:
+    assert segments(take(5, 9.04))[0] == (3.2, 9.04)
+    assert segments(plan(60, *SEGMENTS), take(6.2, 9.04))[:2] == ((3.2, 6.2), (6.2, 9.04))
+
+
+def test_weakest_parts_give_way_to_the_budget() -> None:
+    scores = [CURVE[(start <= TIMES) & (end > TIMES)].mean() for start, end in SEGMENTS]
+    weakest = SEGMENTS[int(np.argmin(scores))]
+    assert set(segments(take(40, 43))) == {*SEGMENTS, (40, 43)} - {weakest}
+
+
+def test_taken_by_hand_is_longer_than_the_budget() -> None:
+    edited = apply_decisions(summary(), [take(31, 60)])
+    assert edited.segments == ((31, 60),)
+    assert (edited.budget_s, edited.budget_note) == (29, "")
+    assert apply_decisions(summary(), [take(31, 60), leave(31, 60)]).budget_s == 14
+
+
+def test_leave_out_a_part_of_a_segment() -> None:
+    assert segments(leave(4, 5))[:2] == ((3.2, 4), (5, 6.2))
+    assert segments(leave(3.2 + LEAST_S / 2, 6.2)) == SEGMENTS[1:]
+
+
+def test_move_an_end() -> None:
+    assert segments(move(3.2, 6.2, 3.2, 5.5))[0] == (3.2, 5.5)
+    assert edit_groups(summary(), [move(3.2, 6.2, 3.2, 5.5)])[0].left == ((5.5, 6.2),)
+    assert segments(move(3.2, 6.2, 5, 5)) == SEGMENTS
+
+
+def test_what_was_edited_is_in_the_document() -> None:
+    edited = apply_decisions(summary(), [leave(3, 7)])
+    facts = edited.provenance["edit"]
+    assert facts["decisions"] == [leave(3, 7)]
+    assert facts["before"]["segments"][0] == {"start_s": 3.2, "end_s": 6.2}
+    assert [shot.selected for shot in edited.shots][:3] == [False, False, True]
+    assert (edited.budget_note, summary().budget_note) == ("chosen by hand", "")
+
+
+def test_plan_with_a_part_that_ends_before_it_begins() -> None:
+    assert segments(plan(60, (10.5, 11.2), (11.1, 11.0), (11.1, 11.1))) == ((10.5, 11.2),)
+
+
+def test_highlights_are_left_out_as_wholes() -> None:
+    edited = apply_decisions(highlights(), [leave(31.5, 35), take(47.76, 52)])
+    assert {moment.interval for moment in edited.moments} == {(3.2, 6.2), (15.5, 18.5), (47.76, 52)}
+    assert [moment.score for moment in edited.moments] == sorted(
+        (moment.score for moment in edited.moments), reverse=True
+    )
+    check_document(edited)
+    assert original_of(edited) == highlights()
+
+
+def test_plan_of_highlights_has_their_number() -> None:
+    planned = [
+        {"start_s": float(time), "end_s": time + 2.0, "score": 1 / (1 + time)} for time in range(0, 20, 4)
+    ]
+    decision: Any = {"action": "plan", "count": 3, "planned": planned}
+    edited = apply_decisions(highlights(), [take(31, 35), decision])
+    assert {moment.interval for moment in edited.moments} == {(31, 35), (0, 2), (4, 6)}
+
+
+@given(DECISIONS)
+def test_highlights_after_any_decisions(decisions: list[Decision]) -> None:
+    edited = apply_decisions(highlights(), decisions)
+    spans = sorted(moment.interval for moment in edited.moments)
+    times = [edge_s for span in spans for edge_s in span]
+    assert times == sorted(times)
+    assert set(times) <= edges_in(decisions)
+    check_document(edited)
+
+
+def trim() -> Trim:
+    removed = (Removal(0, 2, "silence"), Removal(20, 21, "filler", "um"), Removal(50, 60, "silence"))
+    provenance = {"vidsum": "0"}
+    return Trim(((2.0, 20.0), (21.0, 50.0)), removed, "loudness", -40.0, LENGTH_S, provenance=provenance)
+
+
+def test_put_a_removed_part_back() -> None:
+    edited = apply_decisions(trim(), [take(20, 21)])
+    assert edited.segments == ((2, 50),)
+    assert edited.removed == (Removal(0, 2, "silence"), Removal(50, 60, "silence"))
+    check_document(edited)
+
+
+def test_cut_words_of_a_trimmed_film() -> None:
+    words: Decision = {"action": "leave", "start_s": 30, "end_s": 31.5, "text": "you know"}
+    edited = apply_decisions(trim(), [words])
+    assert edited.segments == ((2, 20), (21, 30), (31.5, 50))
+    assert edited.removed[2] == Removal(30, 31.5, "deleted", "you know")
+    assert original_of(edited) == trim()
+
+
+@given(DECISIONS)
+def test_trimmed_film_after_any_decisions(decisions: list[Decision]) -> None:
+    possible = [decision for decision in decisions if decision["action"] != "plan"]
+    edited = apply_decisions(trim(), possible)
+    spans = sorted([*edited.segments, *((part.start_s, part.end_s) for part in edited.removed)])
+    assert [start_s for start_s, _ in spans[1:]] == [end_s for _, end_s in spans[:-1]]  # all of the film
+    assert (spans[0][0], spans[-1][1]) == (0, LENGTH_S)
+    assert {edge_s for span in edited.segments for edge_s in span} <= edges_in(possible) | {2, 20, 21, 50}
+    check_document(edited)
+
+
+def chapters() -> Chapters:
+    edges = (0.0, 15.0, 27.5, 40.0, 60.0)
+    parts = tuple(Chapter(*span, f"Part {number}") for number, span in enumerate(pairwise(edges), 1))
+    digest = "0" * 64
+    facts = {"prices": {"speech": 1.0}, "map_sha256": digest}
+    provenance = {"vidsum": "0", "extractor": "x", "chapters": facts}
+    video = video_info("film.mp4", duration_s=LENGTH_S)
+    return Chapters(parts, "speech", LENGTH_S, video=video, provenance=provenance)
+
+
+def test_rename_merge_and_move_chapters() -> None:
+    decisions: list[Any] = [
+        {"action": "rename", "start_s": 16, "title": " New \n na\x1bme "},
+        {"action": "merge", "start_s": 30},
+        move(0, 15, 0, 12.5),
+    ]
+    edited = apply_decisions(chapters(), decisions)
+    titles = [(part.start_s, part.end_s, part.title) for part in edited.chapters]
+    assert titles == [(0, 12.5, "Part 1"), (12.5, 40, "New name"), (40, 60, "Part 4")]
+    assert original_of(edited) == chapters()
+    again = apply_decisions(chapters(), [*decisions, {"action": "merge", "start_s": 50}])
+    assert again.chapters == edited.chapters  # three at least
+
+
+def rename(start_s: float, title: str) -> Any:
+    return {"action": "rename", "start_s": start_s, "title": title}
+
+
+CHAPTERS = st.lists(
+    st.one_of(
+        st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),
+        st.builds(rename, CENTS, st.text(min_size=1)),
+        st.builds(lambda span, to: move(*span, *to), PAIRS, PAIRS),
+    ),
+    max_size=12,
+)
+
+
+@given(CHAPTERS)
+def test_chapters_after_any_decisions(decisions: list[Any]) -> None:
+    edited = apply_decisions(chapters(), decisions)
+    edges = [part.start_s for part in edited.chapters] + [edited.chapters[-1].end_s]
+    assert (edges[0], edges[-1]) == (0, LENGTH_S)
+    assert all(after - before >= MIN_CHAPTER_S - 1e-6 for before, after in pairwise(edges))
+    assert [part.end_s for part in edited.chapters] == edges[1:]
+    assert len(edited.chapters) >= 3
+    assert all(part.title for part in edited.chapters)
+
+
+def grounding() -> Grounding:
+    speech = Moment(8.0, 12.0, 2.0, "speech", 0.8)
+    queries = (
+        QueryMoments("a dog", (Moment(30.0, 33.0, 3.0, present=0.9), speech), np.zeros(0, np.float32), 0.9),
+        QueryMoments("snow", (Moment(1.0, 3.0, 1.0),), np.zeros(0, np.float32), 0.4),
+    )
+    return Grounding(
+        queries,
+        np.zeros(0),
+        2.0,
+        LENGTH_S,
+        "similarity",
+        "vse",
+        ("picture", "speech"),
+        provenance={"vidsum": "0"},
+    )
+
+
+def test_mark_moments_wrong_and_add_some() -> None:
+    decisions: list[Any] = [leave(30, 33), {**take(40, 42), "query": 1}]
+    edited = apply_decisions(grounding(), decisions)
+    assert edited.queries[0].moments == (Moment(8.0, 12.0, 2.0, "speech", 0.8),)
+    assert [moment.interval for moment in edited.queries[1].moments] == [(40, 42), (1, 3)]
+    assert original_of(edited) == grounding()
+    moved = apply_decisions(grounding(), [move(8, 12, 9, 12)])
+    assert moved.queries[0].moments[1] == Moment(9.0, 12.0, 2.0, "speech", 0.8)
+    for wrong in ({**take(1, 2), "query": 2}, plan(3)):
+        with pytest.raises(InputError, match="not a decision about moments"):
+            apply_decisions(grounding(), [wrong])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        *({}, {"action": "take"}, {"action": "erase", "start_s": 0, "end_s": 1}, [], None, 3),
+        {"action": "take", "start_s": -1, "end_s": 1},
+        {"action": "take", "start_s": "0", "end_s": 1},
+        {"action": "take", "start_s": float("nan"), "end_s": 1},
+        {"action": "take", "start_s": 0, "end_s": 1, "path": "/etc/passwd"},
+        {"action": "plan", "planned": [{"start_s": 0}]},
+    ],
+)
+def test_decisions_of_no_known_form(decision: Any) -> None:
+    with pytest.raises(InputError, match="not a decision"):
+        check_decisions([decision])
+
+
+def test_results_that_cannot_be_edited() -> None:
+    with pytest.raises(UsageError, match="shots cannot be edited"):
+        editable(Shots(np.array([0.0, 3.0, 10.0]), "kts"))
+
+
+def test_made_up_edit_in_a_result() -> None:
+    facts = {"decisions": [], "before": {"importance": {"timestamps_s": [], "scores": []}}}
+    with pytest.raises(InputError, match="does not hold what was edited"):
+        original_of(summary(provenance={"vidsum": "0", "edit": facts}))
+
+
+def test_file_of_decisions(tmp_path: Any) -> None:
+    path = decisions_path(tmp_path / "film_summary.json")
+    assert path.name == "film_summary.edits"
+    assert read_decisions(path) == {"decisions": [], "undone": []}
+    write_decisions(path, {"decisions": [take(1, 2), plan(3, (4, 5))], "undone": [leave(1, 2)]})
+    assert read_decisions(path) == {"decisions": [take(1, 2), plan(3, (4, 5))], "undone": [leave(1, 2)]}
+    check_schema(json.loads(path.read_text()), "edits")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", "my notes", '{"schema": "vidsum.edits/1", "decisions": 3}']
+)
+def test_file_that_is_no_file_of_decisions_stays(tmp_path: Any, content: str) -> None:
+    path = tmp_path / "film_summary.edits"
+    path.write_text(content)
+    with pytest.raises(InputError):
+        read_decisions(path)
+    with pytest.raises(Exception, match="was not written by vidsum edit"):
+        write_decisions(path, {"decisions": [], "undone": []})
+    assert path.read_text() == content

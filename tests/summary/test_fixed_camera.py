@@ -1,0 +1,114 @@
+"""Fixed cameras: which films are taken for one, and what comes first there; on made-up features."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.results.features import Features
+from vidsum.summary.fixed_camera import has_cut, is_fixed, prefer_events, usual_picture
+from vidsum.summary.score import ScoredVideo
+
+ROOM, PERSON, DOG = np.eye(3)
+STILL, MOVING, CUT = (1.0, 1.0, 2.0), (4.0, 1.0, 20.0), (90.0, 1.0, 90.0)  # rows of changes
+
+
+def film(*parts: tuple[np.ndarray, float], extractor: str = "efficientnet_lite0") -> Features:
+    """Looks, each for some seconds, at two samples a second, with a little noise."""
+    rows = np.concatenate([np.tile(look, (round(2 * seconds), 1)) for look, seconds in parts])
+    noise = np.random.default_rng(0).uniform(0, 0.02, rows.shape)
+    return Features.from_array((rows + noise).astype(np.float32), 2.0, extractor=extractor)
+
+
+def changes_of(*rows: tuple[float, float, float], fps: float = 25.0) -> Features:
+    array = np.pad(np.array(rows, np.float32), ((0, 0), (0, 8)))
+    return Features.from_array(array, fps, extractor="picture_changes")
+
+
+VISIT = film((ROOM, 20), (PERSON, 6), (ROOM, 12), (DOG, 4), (ROOM, 20))
+FIXED = changes_of(*[STILL] * 60, *[MOVING] * 40)
+
+
+def scored(features: Features, model: str = "ridge") -> ScoredVideo:
+    """The room is liked best, as the shipped regression does."""
+    liked = 0.3 + 0.5 * (features.array[:, 0] > 0.5)
+    return ScoredVideo(liked.astype(np.float32), model, "asked for", slope=0.4)
+
+
+def test_what_differs_comes_before_the_usual_picture() -> None:
+    curve = prefer_events(scored(VISIT), VISIT, FIXED).importance
+    is_room = VISIT.array[:, 0] > 0.5
+    assert curve[~is_room].min() > curve[is_room].max() + 0.3
+
+
+def test_order_among_events_and_within_the_usual_picture_stays() -> None:
+    before = scored(VISIT)
+    before.importance[40:46] += 0.2  # a part of the visit
+    after = prefer_events(before, VISIT, FIXED).importance
+    assert after[40:46].min() > after[46:52].max()
+
+
+def test_reason_says_that_the_camera_is_fixed() -> None:
+    assert "camera is fixed" in prefer_events(scored(VISIT), VISIT, FIXED).reason
+
+
+@pytest.mark.parametrize(("features", "changes", "model"), [
+    (VISIT, changes_of(*[STILL] * 40, *[MOVING] * 60), "ridge"),
+    (VISIT, changes_of(*[STILL] * 99, CUT), "ridge"),
+    (VISIT, None, "ridge"),
+    (VISIT, FIXED, "uniform"),
+    (replace(VISIT, extractor="clip"), FIXED, "ridge"),
+    (film((ROOM, 20), (PERSON, 6)), FIXED, "ridge"),
+    (film((ROOM, 20), (PERSON, 12), (DOG, 12)), FIXED, "ridge"),
+], ids=["moving", "cut", "no pictures", "baseline", "extractor", "no return", "never again"])  # fmt: skip
+def test_other_films_are_left_as_they_are(features: Features, changes: Features | None, model: str) -> None:
+    before = scored(features, model)
+    assert prefer_events(before, features, changes) is before
+
+
+@given(st.integers(2, 30), st.floats(6, 100))
+def test_next_slide_of_a_talk_is_a_cut(number: int, levels: float) -> None:
+    steps = np.full(40, 0.2)
+    steps[number] = levels
+    assert has_cut(steps)
+
+
+@given(st.integers(3, 30), st.floats(0, 60))
+def test_what_enters_in_several_steps_is_no_cut(number: int, levels: float) -> None:
+    steps = np.full(40, 0.2)
+    steps[number - 2 : number + 3] = np.array([0.3, 0.8, 1, 0.9, 0.4]) * levels
+    assert not has_cut(steps)
+
+
+def test_key_frames_do_not_tell_whether_the_camera_is_fixed() -> None:
+    assert not is_fixed(changes_of(*[(3.0, 0.0, 0.0)] * 20, fps=0.5))
+
+
+def test_single_picture_is_of_no_fixed_camera() -> None:
+    assert not is_fixed(changes_of(STILL))
+
+
+def test_film_of_few_pictures_a_second_is_compared_with_the_picture_before() -> None:
+    assert not is_fixed(changes_of(*[(20.0, 1.0, 0.0)] * 20, fps=1))
+    assert is_fixed(changes_of(*[(3.0, 1.0, 0.0)] * 20, fps=1))
+
+
+@given(st.integers(1, 40))
+def test_usual_picture_of_a_short_film_does_not_fail(count: int) -> None:
+    array = np.random.default_rng(count).random((count, 5), np.float32)
+    assert usual_picture(Features.from_array(array, 2.0)) is None or count > 6
+
+
+def test_usual_picture_is_what_is_shown_most_and_again() -> None:
+    usual = usual_picture(VISIT)
+    assert usual is not None
+    np.testing.assert_allclose(usual, ROOM, atol=0.05)
+
+
+def test_long_film_is_searched_by_a_part_of_its_samples() -> None:
+    long = film(*[(ROOM, 100), (PERSON, 60)] * 10)
+    usual = usual_picture(long)
+    assert usual is not None
+    np.testing.assert_allclose(usual, ROOM, atol=0.05)

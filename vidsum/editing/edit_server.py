@@ -1,0 +1,104 @@
+"""Serve the page on which a result is corrected. docs/edit.md says what it does, docs/serve.md the rules."""
+
+import re
+from collections.abc import Callable
+from threading import Lock, Thread
+from typing import Any
+
+from vidsum.editing.session import EditSession
+from vidsum.errors import InputError, MissingError, UsageError, VidsumError
+from vidsum.server.page_server import PageHandler, PageServer
+
+_ASSETS = {
+    "/": ("html", "editing/templates/edit.html"),
+    "/base.css": ("css", "results/templates/base.css"),
+    "/edit.css": ("css", "editing/templates/edit.css"),
+    "/player.js": ("javascript", "results/templates/player.js"),
+    **{
+        f"/{name}.js": ("javascript", f"editing/templates/{name}.js")
+        for name in ("edit", "strip", "words", "server", "keys")
+    },
+}
+
+
+class EditServer(PageServer):
+    """A result at an address; `notify` gets lines about what is saved. Raises errors of `PageServer`."""
+
+    def __init__(
+        self, session: EditSession, port: int, token: str | None = None, notify: Callable[[str], object] = str
+    ) -> None:
+        self.session, self._notify = session, notify
+        self._saving, self.saving = Lock(), dict[str, Any](state="none")
+        super().__init__(_EditHandler, "127.0.0.1", port, token, notify)
+
+    def start_saving(self) -> None:
+        """Save in a thread of its own. Raises UsageError: it is being saved already."""
+        if not self._saving.acquire(blocking=False):
+            raise UsageError("it is being saved already")
+        self.saving = {"state": "saving", "step": "", "share": 0.0}
+        Thread(target=self._save, daemon=True).start()
+
+    def _save(self) -> None:
+        def progress(step: str, done: float, total: float) -> None:
+            share = min(done / total, 1.0) if total else 0.0
+            self.saving = {"state": "saving", "step": step, "share": share}
+
+        try:
+            saved, command = self.session.save(progress)
+            files = [str(path) for path in saved.files]
+            self.saving = {"state": "saved", "files": files, "command": command, "warnings": saved.warnings}
+            for line in (*files, f"again: {command}"):
+                self._notify(line)
+        except VidsumError as error:
+            self.saving = {"state": "failed", "error": error.message}
+        except Exception as error:
+            self.saving = {"state": "failed", "error": f"internal fault: {error!r}"}
+        finally:
+            self._saving.release()
+
+
+class _EditHandler(PageHandler):
+    """The requests of one connection."""
+
+    server: EditServer
+    assets = _ASSETS
+
+    def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
+        session = self.server.session
+        if path == "/api/edit":
+            return self.send(session.describe())
+        if path == "/api/save":
+            return self.send(self.server.saving)
+        if path == "/video":
+            return self._send_film()
+        if match := re.fullmatch(r"/picture/([0-9]{1,9})\.jpg", path):
+            return self.send_jpeg(session.pictures.picture(int(match[1])))
+        raise MissingError("no such page")
+
+    def answer_post(self, path: str) -> None:
+        session = self.server.session
+        if path not in ("/api/decide", "/api/plan", "/api/undo", "/api/redo", "/api/save"):
+            raise MissingError("no such page")
+        document = self.read_document()
+        if path == "/api/decide":
+            return self.send(session.decide(document))
+        if path == "/api/plan":
+            return self.send(session.plan(_limit_of(document)))
+        if path == "/api/save":
+            self.server.start_saving()
+            return self.send(self.server.saving)
+        return self.send(session.undo() if path == "/api/undo" else session.redo())
+
+    def _send_film(self) -> None:
+        """Send the video of the result, if the file is still that."""
+        file, mtime_ns = self.server.session.open_video()
+        with file:
+            info = self.server.session.video
+            self.send_video(file, info.path, info.bytes, f"{info.bytes:x}-{mtime_ns:x}")
+
+
+def _limit_of(document: object) -> float:
+    limit = document.get("limit") if isinstance(document, dict) else None
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < 1e9:
+        raise InputError("limit must be a number above 0")
+    return float(limit)

@@ -1,0 +1,278 @@
+"""A result while somebody corrects it: what the page shows, the decisions in their file, what is saved."""
+
+from __future__ import annotations
+
+import bisect
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+
+from vidsum.editing.film_view import (
+    PictureCache,
+    choose_pieces,
+    curves_of,
+    split_units,
+    spoken_spans,
+    usual_length,
+)
+from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
+from vidsum.features.settings import Extraction
+from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
+from vidsum.outputs.names import summary_files
+from vidsum.outputs.output_records import lock
+from vidsum.outputs.timelines import reopen_video
+from vidsum.pipelines.replan import find_places, flags_of, plan_again
+from vidsum.results.clock import shift_times
+from vidsum.results.cut_list import Cutting
+from vidsum.results.decisions import (
+    Decision,
+    EditFacts,
+    check_decisions,
+    decisions_path,
+    read_decisions,
+    write_decisions,
+)
+from vidsum.results.edited_parts import EditedParts
+from vidsum.results.edits import Editable, apply_decisions, decisions_of, edit_groups, editable, original_of
+from vidsum.results.load import load, load_text_for
+from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.result import round_number
+from vidsum.results.summary import Summary, Trim
+from vidsum.results.transcript import Transcript
+from vidsum.types import Progress
+from vidsum.video.probe import start_offset_s
+
+_SAME_S = 1e-3
+_TIMES = ("start_s", "end_s", "to_start_s", "to_end_s")
+
+
+class EditSession:
+    """A result that is corrected. The file of its decisions is the only state, so that nothing is lost.
+
+    Args:
+        record: the JSON of the result.
+        video: its video, if it has moved.
+        extraction: device and cache.
+        progress: called as progress(what, done, total) while the film is prepared.
+        with_video: save an MP4 too, though there is none yet.
+
+    Raises InputError: the result or its video cannot be read. UsageError: it cannot be edited.
+    """
+
+    def __init__(
+        self,
+        record: Path,
+        video: Path | None = None,
+        extraction: Extraction = Extraction(),
+        progress: Progress | None = None,
+        *,
+        with_video: bool = False,
+    ) -> None:
+        result = load(record)
+        if not isinstance(result, Cutting):
+            raise UsageError("cannot be edited", hint="give a result", subject=record)
+        self._saved = editable(result)
+        if self._saved.video is None:
+            raise UsageError("cannot be edited: it was computed from features only", subject=record)
+        self.record, self.video = record, reopen_video(self._saved.video, video)
+        self._made = replace(original_of(self._saved), video=self.video)
+        self._extraction, self._with_video = extraction, with_video
+        self._path, self._lock = decisions_path(record), Lock()
+        self._sha256 = self._made.provenance.get("video", {}).get("sha256")
+        self._offset_s = start_offset_s(self.video)
+        self._files = self._find_files()
+        status = Path(self.video.path).stat()
+        self._video_state = status.st_size, status.st_mtime_ns
+        self._facts()
+        edges_s, cached = find_places(self._made, self.video, extraction, progress)
+        transcript = load_text_for(record, self.video, Transcript) or cached
+        self._sentences = transcript.trusted.sentences() if transcript else []
+        self._words = spoken_spans(transcript)
+        self._units = split_units(edges_s, self._sentences)
+        self.pictures = PictureCache(self.video, self._units)
+        self._cuts = sorted({round_number(edge_s) for edge_s in edges_s})
+        self._places = self._find_places()
+        spoken = {edge_s for start_s, end_s, _ in self._words for edge_s in (start_s, end_s)}
+        self._exact_s = sorted({*self._places, *spoken})
+
+    def _find_places(self) -> list[float]:
+        """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was."""
+        spans: list[tuple[float, float]] = [(said.start_s, said.end_s) for said in self._sentences]
+        if isinstance(self._made, Trim):
+            spans = [(start_s, end_s) for start_s, end_s, _ in self._words]
+        spans += [part.interval for group in edit_groups(self._made, []) for part in group.parts]
+        edges_s = {round_number(edge_s) for span in spans for edge_s in span}
+        duration_s = self._made.video_duration_s
+        inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)
+        return sorted({*self._cuts, 0.0, round_number(duration_s), *inside})
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page shows of the film, and the state, in times of players."""
+        curves, times_s = curves_of(self._made)
+        pieces = choose_pieces(self._units, curves[0], times_s, self._sentences, usual_length(self._made))
+        said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
+        with self._lock:
+            state = self._describe_state(self._facts())
+        queries = self._made.queries if isinstance(self._made, Grounding) else ()
+        return {
+            "name": Path(self.video.path).name,
+            "kind": self._made.kind,
+            "record": self.record.name,
+            "duration_s": self._made.video_duration_s + self._offset_s,
+            "fps": self.video.fps,
+            "places": self._later(self._places),
+            "units": self._later(self._units),
+            "pieces": self._later(pieces),
+            "sentences": self._later(said),
+            "words": self._later(self._words),
+            "queries": [query.query for query in queries],
+            "times_s": self._later(times_s.tolist()),
+            "curves": [curve.tolist() for curve in curves],
+            "files": [path.name for path in self._files.values()],
+            **state,
+        }
+
+    def decide(self, document: object) -> dict[str, Any]:
+        """Add a decision of the page, whose times are of players; return the state. Raises InputError."""
+        (decision,) = check_decisions([document])["decisions"]
+        exact: Any = {**decision}
+        for name in _TIMES:
+            if name in exact:
+                exact[name] = self._exact(exact[name] - self._offset_s)
+        return self._add(exact)
+
+    def plan(self, limit: float) -> dict[str, Any]:
+        """Plan again with a budget in seconds, or a number of highlights; return the state."""
+        with self._lock:
+            decisions = self._facts()["decisions"]
+        return self._add(plan_again(self._made, decisions, limit, self.video, self._extraction))
+
+    def undo(self) -> dict[str, Any]:
+        """Undo the last decision, if there is one, and return the state."""
+        return self._change(lambda done, undone: (done[:-1], [*undone, *done[-1:]]))
+
+    def redo(self) -> dict[str, Any]:
+        """Make the decision again that was undone last, if there is one, and return the state."""
+        return self._change(lambda done, undone: ([*done, *undone[-1:]], undone[:-1]))
+
+    def save(self, progress: Progress | None = None, *, overwrite: bool = False) -> tuple[SavedFiles, str]:
+        """Write the result and its files; return them, and a command that does the same.
+
+        Raises the errors of `save_edited`.
+        """
+        with self._lock:
+            decisions = self._facts()["decisions"]
+        files, edited = self._find_files(), apply_decisions(self._made, decisions)
+        saved = save_edited(edited, self._saved, files, self._extraction, progress, overwrite=overwrite)
+        self._saved, self._files = edited, files
+        if progress:
+            progress("finding the command", 0, 0)
+        return saved, self._command(edited, decisions, files)
+
+    def open_video(self) -> tuple[BinaryIO, int]:
+        """Return the open video and its time. Raises MissingError, ForeignFileError: it is another one."""
+        path = Path(self.video.path)
+        try:
+            if not path.is_file():  # neither a folder nor a pipe, which would wait
+                raise MissingError("has vanished", subject=path)
+            file = path.open("rb")
+        except OSError as error:
+            raise MissingError("cannot be read", subject=path) from error
+        status = os.fstat(file.fileno())
+        if (status.st_size, status.st_mtime_ns) != self._video_state:
+            file.close()
+            raise ForeignFileError("has changed; start vidsum edit again", subject=path)
+        return file, status.st_mtime_ns
+
+    def _find_files(self) -> dict[str, Path]:
+        """Return the files that `save` writes, by kind."""
+        files = files_of(self._saved, self.record)
+        if self._with_video and isinstance(self._saved, Summary):
+            files.setdefault("video", summary_files(self.record)["video"])
+        return files
+
+    def _facts(self) -> EditFacts:
+        """Return the decisions so far: those in the file, or those that the result holds."""
+        if self._path.exists():
+            return read_decisions(self._path, self._sha256)
+        return {"decisions": decisions_of(self._saved), "undone": []}
+
+    def _add(self, decision: Decision) -> dict[str, Any]:
+        return self._change(lambda done, undone: ([*done, decision], []))
+
+    def _change(
+        self,
+        change: Callable[[list[Decision], list[Decision]], tuple[Sequence[Decision], Sequence[Decision]]],
+    ) -> dict[str, Any]:
+        with self._lock, lock(self._path):  # of other pages of this result, too
+            facts = self._facts()
+            decisions, undone = change([*facts["decisions"]], [*facts["undone"]])
+            changed: EditFacts = {"decisions": decisions, "undone": undone}
+            state = self._describe_state(changed)
+            write_decisions(self._path, changed, self._sha256)
+        return state
+
+    def _describe_state(self, facts: EditFacts) -> dict[str, Any]:
+        groups = edit_groups(self._made, facts["decisions"])
+        removed: Sequence[Any] = ()
+        if isinstance(self._made, Trim):
+            removed = shift_times(apply_decisions(self._made, facts["decisions"]).removed, self._offset_s)
+        return {
+            "groups": [self._describe_group(group) for group in groups],
+            "removed": [vars(part) for part in removed],
+            "budget_s": groups[0].limit_s if isinstance(self._made, Summary) else None,
+            "count": groups[0].count if isinstance(self._made, Highlights) else None,
+            "undo": len(facts["decisions"]),
+            "redo": len(facts["undone"]),
+            "is_saved": facts["decisions"] == decisions_of(self._saved),
+        }
+
+    def _describe_group(self, group: EditedParts) -> dict[str, Any]:
+        parts = [
+            {
+                "start_s": part.start_s + self._offset_s,
+                "end_s": part.end_s + self._offset_s,
+                "by_hand": part.by_hand,
+                "title": part.title,
+            }
+            for part in group.parts
+        ]
+        return {
+            "parts": parts,
+            "left": self._later(group.left),
+            "used_s": group.length_s,
+            "by_hand_s": sum(end_s - start_s for start_s, end_s in group.by_hand),
+        }
+
+    def _later(self, times: Any) -> Any:
+        return shift_times(list(times), self._offset_s)
+
+    def _exact(self, time_s: float) -> float:
+        """Return the place that a time means, or the time of a frame."""
+        number = bisect.bisect_left(self._exact_s, time_s)
+        around = self._exact_s[max(0, number - 1) : number + 1]
+        place = min(around, key=lambda place: abs(place - time_s))
+        if abs(place - time_s) < _SAME_S:
+            return place
+        frame_s = round(time_s * self.video.fps) / self.video.fps
+        return round_number(min(max(frame_s, 0.0), self._made.video_duration_s))
+
+    def _command(self, edited: Editable, decisions: Sequence[Decision], files: Mapping[str, Path]) -> str:
+        """Return a command that makes the saved result again: by flags if they can say it."""
+        again = f"vidsum edit {shlex.quote(str(self.record))} --apply"
+        if not isinstance(edited, Summary) or not isinstance(self._made, Summary):
+            return again
+        outputs = flags_for_files(edited, files)
+        if outputs is None:
+            return again
+        try:
+            flags = flags_of(self._made, decisions, self.video, self._extraction)
+        except VidsumError:
+            flags = None
+        if flags is None:
+            return again
+        return shlex.join(["vidsum", "summarize", self.video.path, *flags, *outputs])

@@ -1,0 +1,232 @@
+// the page of `vidsum edit`: shows a film and a result, and sends decisions
+import { get, post } from "/server.js";
+import { listen } from "/keys.js";
+import { Strip, make, overlap, tenths } from "/strip.js";
+import { Words } from "/words.js";
+
+const byId = id => document.getElementById(id);
+const video = document.querySelector("video"), lane = document.querySelector(".lane svg");
+let film = null, state = null, strip = null, words = null, at = 0; // `at`: the query that is shown
+const player = playerOf(video, () => say("That was all."));
+
+const say = (text, isFault = false) => Object.assign(byId("status"), { textContent: text, className: isFault ? "fault" : "" });
+const span = part => `${tenths(part.start_s)} – ${tenths(part.end_s)}`;
+const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+const group = () => state.groups[at]; // of the query that is shown
+const NOUNS = { summary: "part", trim: "part", highlights: "highlight", moments: "moment", chapters: "chapter" };
+const show = (next, text) => {
+  state = next;
+  const { parts, used_s: used } = group();
+  strip.show(parts);
+  words?.show(parts);
+  byId("undo").disabled = !state.undo;
+  byId("redo").disabled = !state.redo;
+  byId("chosen").textContent = `The result: ${count(parts.length, NOUNS[film.kind])}`;
+  byId("used").textContent = film.kind === "summary" ? `${clock(used)} long, at most ${clock(state.budget_s)}`
+    : film.kind === "trim" ? `${clock(used)} of ${clock(film.duration_s)}; what is removed:`
+    : film.kind === "chapters" ? "Edit a title and press Enter" : `${clock(used)} in all`;
+  byId("limits").hidden = state.budget_s === null && state.count === null;
+  if (!byId("limits").hidden) showLimit(state.budget_s ?? Math.max(state.count, parts.length));
+  byId("saved").textContent = state.is_saved ? "Saved" : "Not saved yet; no decision is lost if you close the page";
+  const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow) : parts.map(row);
+  const focused = document.activeElement?.closest("#parts li") && [...byId("parts").children].indexOf(document.activeElement.closest("li"));
+  byId("parts").replaceChildren(...rows);
+  if (Number.isInteger(focused)) byId("parts").children[Math.min(focused, rows.length - 1)]?.querySelector("input, .part")?.focus();
+  drawLane();
+  if (byId("all").open) list();
+  if (text) say(text);
+};
+const showLimit = value => {
+  const limit = byId("limit"), isSummary = state.budget_s !== null;
+  limit.min = isSummary ? Math.max(1, Math.ceil(group().by_hand_s)) : 1;
+  limit.max = isSummary ? Math.ceil(Math.min(film.duration_s, Math.max(3 * film.first, 30, value))) : Math.max(20, value);
+  limit.value = value;
+  byId("limit_name").textContent = isSummary ? "Length, at most" : "Highlights, at most";
+  nameLimit(value);
+};
+const nameLimit = value => {
+  const text = state.budget_s === null ? String(value) : clock(value);
+  byId("limit_value").textContent = text;
+  byId("limit").setAttribute("aria-valuetext", text);
+};
+const goTo = part => { strip.go(strip.unitAt(part.start_s + .01)); play([part]); };
+const row = part => make("li", {},
+  make("button", { type: "button", class: "part", onclick: () => goTo(part) },
+    make("span", {}, span(part)), make("span", { class: "soft" }, ` ${(part.end_s - part.start_s).toFixed(1)} s${part.by_hand ? ", by hand" : ""}`)),
+  make("button", { type: "button", class: "leave", "aria-label": `${film.kind === "moments" ? "Wrong" : "Leave out"}: ${span(part)}`, title: film.kind === "moments" ? "Wrong" : "Leave out", onclick: () => leave(part) }, "✕"));
+const removedRow = part => make("li", {},
+  make("button", { type: "button", class: "part", onclick: () => goTo(part) },
+    make("span", {}, span(part)), make("span", { class: "soft" }, ` ${part.reason}${part.text ? `: ${part.text}` : ""}`)),
+  make("button", { type: "button", class: "leave", "aria-label": `Put back: ${span(part)}`, onclick: () => take([part.start_s, part.end_s]) }, "Put back"));
+const chapterRow = (part, number) => {
+  const title = make("input", { class: "title", "aria-label": `Title of chapter ${number + 1}, at ${clock(part.start_s)}`,
+    onchange: () => { if (title.value.trim() && title.value !== part.title) send("/api/decide", { action: "rename", start_s: (part.start_s + part.end_s) / 2, title: title.value }, `Renamed: ${title.value.trim()}.`); } });
+  title.value = part.title;
+  return make("li", {}, make("button", { type: "button", class: "part", onclick: () => goTo(part) }, clock(part.start_s)), title,
+    number ? make("button", { type: "button", class: "leave", "aria-label": `Merge with the chapter before: ${part.title}`, title: "Merge with the chapter before",
+      onclick: () => merge(part) }, "Merge up") : "");
+};
+const merge = async part => {
+  if (group().parts.length <= 3) return say("There must be three chapters at least.", true);
+  return send("/api/decide", { action: "merge", start_s: (part.start_s + part.end_s) / 2 }, `Merged: ${part.title}.`);
+};
+
+// what gives way to the budget, besides what was asked for
+const lost = (before, after, spans) => before.filter(part => !part.by_hand
+  && !after.some(other => overlap([part.start_s, part.end_s], [other.start_s, other.end_s]) > 0)
+  && !spans.some(other => overlap([part.start_s, part.end_s], other) > 0));
+const send = async (path, document, text, spans = []) => {
+  const before = group().parts, decision = at ? { ...document, query: at } : document;
+  try {
+    const next = await post(path, decision), gone = film.kind === "summary" && path === "/api/decide" ? lost(before, next.groups[at].parts, spans) : [];
+    show(next, gone.length ? `${text} To stay within ${clock(next.budget_s)}, ${gone.map(span).join(" and ")} gave way.` : text);
+  } catch (error) { strip.show(before); say(error.message, true); }
+};
+const take = ([start, end]) => send("/api/decide", { action: "take", start_s: start, end_s: end }, `Taken: ${span({ start_s: start, end_s: end })}.`, [[start, end]]);
+const leave = (part, text) => send("/api/decide", { action: "leave", start_s: part.start_s, end_s: part.end_s, ...(text ? { text } : {}) }, `Left out: ${text || span(part)}.`, [[part.start_s, part.end_s]]);
+const move = (part, to) => send("/api/decide", { action: "move", start_s: part.start_s, end_s: part.end_s, to_start_s: to[0], to_end_s: to[1] }, `Now ${span({ start_s: to[0], end_s: to[1] })}.`, [[part.start_s, part.end_s], to]);
+const toggle = number => {
+  const unit = film.units[number], inside = strip.partsIn(number);
+  if (film.kind === "chapters") return player.seek(unit[0]);
+  if (!inside.length) return take(film.pieces[number]);
+  // a part that lies in this picture for the most goes as a whole; of others, what is in the picture
+  const part = strip.partAt(number), isWhole = 2 * overlap([part.start_s, part.end_s], unit) >= part.end_s - part.start_s;
+  return leave(isWhole && inside.length === 1 ? part : { start_s: unit[0], end_s: unit[1] });
+};
+const undo = () => state.undo && send("/api/undo", {}, "Undone.");
+const redo = () => state.redo && send("/api/redo", {}, "Done again.");
+const plan = async () => {
+  byId("limit").disabled = true;
+  say("Planning again around your decisions …");
+  await send("/api/plan", { limit: Number(byId("limit").value) }, `Planned again: your decisions stay, the rest is chosen for ${byId("limit_value").textContent}.`);
+  byId("limit").disabled = false;
+};
+
+const play = parts => {
+  player.play(parts.map(part => ({ start: part.start_s, end: part.end_s })), part => strip.headAt(part.start, true));
+};
+const playResult = () => { if (group().parts.length) { say("Playing the result only."); play(group().parts); } };
+const pause = () => {
+  if (video.paused) video.play().catch(() => {}); else video.pause();
+};
+const look = (time, isSnapped) => {
+  video.pause();
+  video.currentTime = Math.max(0, time - (time >= film.duration_s ? .05 : 0));
+  byId("at").textContent = `${tenths(time)}${isSnapped ? ", at a cut or sentence" : ""}`;
+};
+
+const drawLane = () => {
+  const x = time => (1000 * time / film.duration_s).toFixed(2);
+  const svg = (tag, attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const times_s = film.times_s, scores = film.curves[at] ?? [], step = Math.max(1, Math.floor(times_s.length / 1000)), points = [];
+  for (let number = 0; number < scores.length; number += step) points.push(`${x(times_s[number])},${(97 - 90 * Math.max(...scores.slice(number, number + step)) / strip.top).toFixed(1)}`);
+  lane.replaceChildren(
+    ...group().parts.map(part => svg("rect", { class: "chosen", x: x(part.start_s), y: 0, width: x(Math.max(part.end_s - part.start_s, film.duration_s / 600)), height: 100 })),
+    svg("polyline", { class: "curve", points: points.join(" ") }),
+    svg("rect", { class: "window", y: 1, height: 98 }),
+    svg("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
+  headAt(lane, video.currentTime, film.duration_s);
+  drawWindow();
+};
+const drawWindow = () => {
+  const [from, to] = strip.window.map(time => 1000 * time / film.duration_s), sight = lane.querySelector(".window");
+  sight.setAttribute("x", from.toFixed(2));
+  sight.setAttribute("width", Math.max(to - from, 2).toFixed(2));
+};
+const list = () => byId("all").querySelector("ul").replaceChildren(...film.units.map((unit, number) => {
+  const box = make("input", { type: "checkbox", onchange: () => toggle(number) });
+  box.checked = strip.isIn(number);
+  return make("li", {}, make("label", {}, box, ` ${clock(unit[0])} – ${clock(unit[1])} ${strip.text(number)}`));
+}));
+
+const save = async () => {
+  const dialog = byId("saving"), bar = byId("saving_bar");
+  byId("saving_files").replaceChildren();
+  byId("saving_again").hidden = true;
+  byId("saving_title").textContent = "Saving";
+  byId("saving_text").textContent = `Writing ${film.files.join(", ")}`;
+  bar.hidden = false;
+  if (!dialog.open) dialog.showModal();
+  try {
+    let known = await post("/api/save", {});
+    while (known.state === "saving") {
+      if (known.step) byId("saving_text").textContent = known.step;
+      if (known.share) bar.value = known.share; else bar.removeAttribute("value");
+      await new Promise(done => setTimeout(done, 200));
+      known = await get("/api/save");
+    }
+    if (known.state === "failed") throw new Error(known.error);
+    byId("saving_title").textContent = "Saved";
+    byId("saving_text").textContent = known.warnings.join(" ");
+    byId("saving_files").replaceChildren(...known.files.map(name => make("li", {}, name)));
+    byId("saving_command").textContent = known.command;
+    byId("saving_again").hidden = false;
+    const about = await get("/api/edit");
+    show(about, "Saved.");
+  } catch (error) {
+    byId("saving_title").textContent = "Not saved";
+    byId("saving_text").textContent = error.message;
+  }
+  bar.hidden = true;
+};
+
+const begin = about => {
+  film = about;
+  film.first = about.budget_s ?? about.count ?? 0;
+  document.body.dataset.kind = film.kind;
+  byId("name").textContent = film.name;
+  document.title = `${film.name} – vidsum edit`;
+  video.src = "/video";
+  strip = new Strip(byId("strip"), film, { toggle, move, look, play: player.seek });
+  if (film.words.length) {
+    words = new Words(byId("words"), film, {
+      keep: (span, text) => take(span), cut: ([start, end], text) => leave({ start_s: start, end_s: end }, text),
+      look, picked: isPicked => { byId("keep").disabled = byId("cut").disabled = !isPicked; },
+    });
+    byId("said").hidden = film.kind === "chapters";
+    byId("said").open = film.kind === "trim";
+    byId("keep").addEventListener("click", () => words.act("keep"));
+    byId("cut").addEventListener("click", () => words.act("cut"));
+  }
+  if (film.kind === "chapters") byId("help").textContent = "Rename a chapter in the list, or merge it with the chapter before. Drag the ends of a blue frame to move where chapters begin; they snap to cuts and sentences, Shift frees them. Click a picture to play from it.";
+  byId("queries").hidden = film.queries.length < 2;
+  byId("query").replaceChildren(...film.queries.map((text, number) => make("option", { value: number }, text)));
+  ticks(document.querySelector(".axis"), film.duration_s);
+  pointed(lane, {
+    duration: () => film.duration_s,
+    now: () => video.currentTime,
+    picture: time => `/picture/${strip.unitAt(time)}.jpg`,
+    go: time => { strip.go(strip.unitAt(time)); look(time); },
+  });
+  byId("play").hidden = byId("all").hidden = film.kind === "chapters";
+  show(about, `${film.record}: ${count(film.units.length, "picture")}. ${film.kind === "chapters" ? "Blue frames are chapters." : "Blue frames are in the result."}`);
+  strip.draw();
+  if (group().parts.length) video.currentTime = group().parts[0].start_s;
+  if (group().parts.length) strip.reveal(strip.x(group().parts[0].start_s));
+  strip.box.addEventListener("drawn", drawWindow);
+  listen({ strip, video, player, undo, redo, save, pause, playResult, toggle, parts: () => group().parts, words });
+};
+
+byId("undo").addEventListener("click", undo);
+byId("redo").addEventListener("click", redo);
+byId("save").addEventListener("click", save);
+byId("play").addEventListener("click", playResult);
+byId("limit").addEventListener("input", () => nameLimit(Number(byId("limit").value)));
+byId("limit").addEventListener("change", plan);
+byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); strip.draw(); show(state, `Moments of: ${film.queries[at]}`); });
+byId("said").addEventListener("toggle", () => words?.draw());
+byId("all").addEventListener("toggle", () => { if (byId("all").open) list(); });
+video.addEventListener("timeupdate", () => {
+  if (!film) return;
+  headAt(lane, video.currentTime, film.duration_s);
+  strip.headAt(video.currentTime, !video.paused);
+  byId("at").textContent = tenths(video.currentTime);
+  if (byId("said").open) words?.headAt(video.currentTime);
+});
+video.addEventListener("error", () => say("The browser cannot play this video; everything else works, and a saved MP4 can be played.", true));
+get("/api/edit").then(begin).catch(error => say(error.message, true));

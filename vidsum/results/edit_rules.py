@@ -1,0 +1,295 @@
+"""Rules by which decisions change the results of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vidsum.results.cut_list import Cutting
+from vidsum.results.decisions import Decision
+from vidsum.results.edited_chapters import decide_chapters
+from vidsum.results.edited_parts import EditedParts, Part, Score, decide, overlap_s
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.result import intervals_data, to_data
+from vidsum.results.shots import Chapter, Chapters
+from vidsum.results.summary import Reason, Removal, ScoredShot, Summary, Trim
+from vidsum.types import FloatArray, Interval, TimeArray
+
+_BY_HAND = "chosen by hand"
+_NOTED_SHARE = 0.9  # of the budget; less is explained
+_SAME_S = 1e-3
+_OF_PARTS = frozenset(("take", "leave", "move"))
+
+
+@dataclass(frozen=True)
+class EditRules:
+    """Rules of a kind of result, whose parts are in groups: one of each query, else one."""
+
+    actions: frozenset[str]  # decisions that it knows
+    start: Callable[[Any], list[EditedParts]]  # gives the groups of a result
+    decide: Callable[[Any, EditedParts, Decision], EditedParts]  # gives a group after a decision
+    finish: Callable[[Any, Sequence[EditedParts], Sequence[Decision]], Any]  # gives the edited result
+    before: Callable[[Any], Mapping[str, Any]]  # gives what decisions change, as data
+    restore: Callable[[Any, Mapping[str, Any]], Any]  # gives the result as it was made, from that data
+
+
+def _start_summary(summary: Summary) -> list[EditedParts]:
+    score = _score_summary(summary)
+    parts = tuple(Part(*segment, score(segment)) for segment in summary.segments)
+    return [EditedParts(parts, budget_s=summary.budget_s)]
+
+
+def _score_summary(summary: Summary) -> Score:
+    return lambda span: float(_samples(summary.importance, summary.timestamps, span).mean())
+
+
+def _decide_summary(summary: Summary, state: EditedParts, decision: Decision) -> EditedParts:
+    return decide(state, decision, summary.video_duration_s, _score_summary(summary))
+
+
+def _finish_summary(
+    summary: Summary, groups: Sequence[EditedParts], decisions: Sequence[Decision]
+) -> Summary:
+    (state,) = groups
+    segments = tuple(part.interval for part in state.parts)
+    is_short = state.length_s < _NOTED_SHARE * state.limit_s
+    return replace(
+        summary,
+        segments=segments,
+        shots=_mark(summary.shots, segments),
+        budget_s=state.limit_s,
+        budget_note=_BY_HAND if is_short else "",
+    )
+
+
+def _before_summary(summary: Summary) -> Mapping[str, Any]:
+    budget = {"budget_s": summary.budget_s, "budget_note": summary.budget_note}
+    return {"segments": intervals_data(summary.segments), **to_data(budget)}
+
+
+def _restore_summary(summary: Summary, before: Mapping[str, Any]) -> Summary:
+    segments = _intervals(before["segments"])
+    budget_s, note = float(before["budget_s"]), str(before["budget_note"])
+    shots = _mark(summary.shots, segments)
+    return replace(summary, segments=segments, shots=shots, budget_s=budget_s, budget_note=note)
+
+
+def _mark(shots: Sequence[ScoredShot], segments: Sequence[Interval]) -> tuple[ScoredShot, ...]:
+    """Return shots, those selected of which a segment holds a part."""
+    spans = np.array(segments, np.float64).reshape(-1, 2)
+
+    def is_in(shot: ScoredShot) -> bool:
+        common = np.minimum(spans[:, 1], shot.end_s) - np.maximum(spans[:, 0], shot.start_s)
+        return bool((common > _SAME_S).any())
+
+    return tuple(replace(shot, selected=is_in(shot)) for shot in shots)
+
+
+def _start_highlights(highlights: Highlights) -> list[EditedParts]:
+    parts = [Part(*moment.interval, moment.score) for moment in highlights.moments]
+    return [EditedParts(_in_time(parts), count=len(parts))]
+
+
+def _decide_highlights(highlights: Highlights, state: EditedParts, decision: Decision) -> EditedParts:
+    curve, times = highlights.saliency, highlights.timestamps
+
+    def score(span: Interval) -> float:
+        """Return the score that `choose_highlights` gives: of peak and mean, less the mean of the video."""
+        inside = _samples(curve, times, span)
+        return float((inside.max() + inside.mean()) / 2 - curve.mean())
+
+    return decide(state, decision, highlights.video_duration_s, score, whole=True)
+
+
+def _finish_highlights(
+    highlights: Highlights, groups: Sequence[EditedParts], decisions: Sequence[Decision]
+) -> Highlights:
+    ranked = sorted(groups[0].parts, key=lambda part: -part.score)
+    return replace(highlights, moments=tuple(Moment(*part.interval, part.score) for part in ranked))
+
+
+def _before_highlights(highlights: Highlights) -> Mapping[str, Any]:
+    return {"moments": [to_data(moment.to_dict()) for moment in highlights.moments]}
+
+
+def _restore_highlights(highlights: Highlights, before: Mapping[str, Any]) -> Highlights:
+    return replace(highlights, moments=tuple(_moment(data) for data in before["moments"]))
+
+
+def _start_trim(trim: Trim) -> list[EditedParts]:
+    return [EditedParts(tuple(Part(*segment) for segment in trim.segments))]
+
+
+def _decide_trim(trim: Trim, state: EditedParts, decision: Decision) -> EditedParts:
+    return decide(state, decision, trim.video_duration_s, lambda span: 0.0)
+
+
+def _finish_trim(trim: Trim, groups: Sequence[EditedParts], decisions: Sequence[Decision]) -> Trim:
+    """Return a trimmed film; of what it lacks, what it lacked before keeps its reason."""
+    segments = list[Interval]()
+    for part in groups[0].parts:
+        if segments and part.start_s - segments[-1][1] < _SAME_S:
+            segments[-1] = segments[-1][0], part.end_s
+        else:
+            segments.append(part.interval)
+    edges = [0.0, *(edge_s for segment in segments for edge_s in segment), trim.video_duration_s]
+    gaps = [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high - low > _SAME_S]
+    texts = [
+        (decision["start_s"], decision["end_s"], decision["text"])
+        for decision in decisions
+        if decision["action"] == "leave" and "text" in decision
+    ]
+    removed = tuple(_removal(gap, trim.removed, texts) for gap in gaps)
+    return replace(trim, segments=tuple(segments), removed=removed)
+
+
+def _removal(gap: Interval, removed: Sequence[Removal], texts: Sequence[tuple[float, float, str]]) -> Removal:
+    """Return what is missing in a gap, with the reason and the words of what was removed there."""
+    before = [part for part in removed if gap[0] <= (part.start_s + part.end_s) / 2 < gap[1]]
+    words = [text for start_s, end_s, text in texts if gap[0] <= (start_s + end_s) / 2 < gap[1]]
+    said = " ".join(filter(None, [*(part.text for part in before), *words]))
+    reason: Reason = "deleted" if words or not before else before[0].reason
+    return Removal(*gap, reason, said)
+
+
+def _before_trim(trim: Trim) -> Mapping[str, Any]:
+    return {"segments": intervals_data(trim.segments), "removed": to_data(trim.removed)}
+
+
+def _restore_trim(trim: Trim, before: Mapping[str, Any]) -> Trim:
+    removed = tuple(Removal(**data) for data in before["removed"])
+    return replace(trim, segments=_intervals(before["segments"]), removed=removed)
+
+
+def _start_moments(grounding: Grounding) -> list[EditedParts]:
+    return [
+        EditedParts(_in_time([Part(*moment.interval, moment.score) for moment in query.moments]))
+        for query in grounding.queries
+    ]
+
+
+def _decide_moments(grounding: Grounding, state: EditedParts, decision: Decision) -> EditedParts:
+    best = max((part.score for part in state.parts), default=1.0)  # of what a person adds
+
+    def score(span: Interval) -> float:
+        """Return the score of the moment that a span overlaps most: its ends were moved."""
+        common = {part.score: overlap_s(part.interval, span) for part in state.parts}
+        return max(common, key=lambda score: common[score]) if max(common.values(), default=0) > 0 else best
+
+    return decide(state, decision, grounding.video_duration_s, score, whole=True)
+
+
+def _finish_moments(
+    grounding: Grounding, groups: Sequence[EditedParts], decisions: Sequence[Decision]
+) -> Grounding:
+    queries = []
+    for query, state in zip(grounding.queries, groups, strict=True):
+        ranked = sorted(state.parts, key=lambda part: (-part.score, not part.by_hand))
+        moments = tuple(_moment_of(part, query.moments) for part in ranked)
+        queries.append(replace(query, moments=moments))
+    return replace(grounding, queries=tuple(queries))
+
+
+def _moment_of(part: Part, moments: Sequence[Moment]) -> Moment:
+    """Return the moment of a part, with the probability and evidence that it had before its ends moved."""
+    for moment in moments:
+        if moment.score == part.score and overlap_s(moment.interval, part.interval) > 0:
+            return replace(moment, start_s=part.start_s, end_s=part.end_s)
+    return Moment(*part.interval, part.score)
+
+
+def _before_moments(grounding: Grounding) -> Mapping[str, Any]:
+    with_evidence = grounding.evidence != ("picture",)
+    lists = [
+        [to_data(moment.to_dict(with_evidence=with_evidence)) for moment in query.moments]
+        for query in grounding.queries
+    ]
+    return {"moments": lists}
+
+
+def _restore_moments(grounding: Grounding, before: Mapping[str, Any]) -> Grounding:
+    pairs = zip(grounding.queries, before["moments"], strict=True)
+    queries = (replace(query, moments=tuple(map(_moment, moments))) for query, moments in pairs)
+    return replace(grounding, queries=tuple(queries))
+
+
+def _start_chapters(chapters: Chapters) -> list[EditedParts]:
+    return [
+        EditedParts(tuple(Part(part.start_s, part.end_s, title=part.title) for part in chapters.chapters))
+    ]
+
+
+def _decide_chapters(chapters: Chapters, state: EditedParts, decision: Decision) -> EditedParts:
+    return decide_chapters(state, decision)
+
+
+def _finish_chapters(
+    chapters: Chapters, groups: Sequence[EditedParts], decisions: Sequence[Decision]
+) -> Chapters:
+    parts = (Chapter(part.start_s, part.end_s, part.title) for part in groups[0].parts)
+    return replace(chapters, chapters=tuple(parts))
+
+
+def _before_chapters(chapters: Chapters) -> Mapping[str, Any]:
+    return {"chapters": to_data(chapters.chapters)}
+
+
+def _restore_chapters(chapters: Chapters, before: Mapping[str, Any]) -> Chapters:
+    return replace(chapters, chapters=tuple(Chapter(**data) for data in before["chapters"]))
+
+
+def _samples(curve: FloatArray, times: TimeArray, span: Interval) -> FloatArray:
+    """Return the samples in a span; of a short one the sample before it."""
+    first, last = np.searchsorted(times, span)
+    if first == last:
+        first, last = max(0, first - 1), max(1, last)
+    inside: FloatArray = curve[first:last]
+    return inside if len(inside) else np.zeros(1, np.float32)
+
+
+def _in_time(parts: Sequence[Part]) -> tuple[Part, ...]:
+    return tuple(sorted(parts, key=lambda part: part.interval))
+
+
+def _intervals(spans: Sequence[Mapping[str, float]]) -> tuple[Interval, ...]:
+    return tuple((float(span["start_s"]), float(span["end_s"])) for span in spans)
+
+
+def _moment(data: Mapping[str, Any]) -> Moment:
+    return Moment(**data)
+
+
+RULES: Mapping[type[Cutting], EditRules] = {
+    Summary: EditRules(
+        _OF_PARTS | {"plan"},
+        _start_summary,
+        _decide_summary,
+        _finish_summary,
+        _before_summary,
+        _restore_summary,
+    ),
+    Highlights: EditRules(
+        _OF_PARTS | {"plan"},
+        _start_highlights,
+        _decide_highlights,
+        _finish_highlights,
+        _before_highlights,
+        _restore_highlights,
+    ),
+    Trim: EditRules(_OF_PARTS, _start_trim, _decide_trim, _finish_trim, _before_trim, _restore_trim),
+    Grounding: EditRules(
+        _OF_PARTS, _start_moments, _decide_moments, _finish_moments, _before_moments, _restore_moments
+    ),
+    Chapters: EditRules(
+        frozenset(("move", "rename", "merge")),
+        _start_chapters,
+        _decide_chapters,
+        _finish_chapters,
+        _before_chapters,
+        _restore_chapters,
+    ),
+}
+"""All kinds that decisions can change."""

@@ -1,0 +1,51 @@
+"""Chapters, and what decisions make of them: no gap between them, none too short, three at least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vidsum.results.decisions import Decision
+from vidsum.results.edited_parts import EditedParts, Part
+from vidsum.results.result import round_number
+from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
+
+
+def decide_chapters(state: EditedParts, decision: Decision) -> EditedParts:
+    """Return chapters after a decision; one that would leave too few or too short ones changes nothing."""
+    if decision["action"] == "plan":
+        return state
+    parts = list(state.parts)
+    number = _number_at(parts, decision["start_s"])
+    if decision["action"] == "rename":
+        title = " ".join("".join(filter(str.isprintable, part)) for part in decision["title"].split())
+        parts[number] = replace(parts[number], title=title or parts[number].title, by_hand=True)
+    elif decision["action"] == "merge" and number > 0 and len(parts) > MIN_CHAPTERS:
+        merged = replace(parts[number - 1], end_s=parts[number].end_s, by_hand=True)
+        parts[number - 1 : number + 1] = [merged]
+    elif decision["action"] == "move":
+        number = _number_at(parts, (decision["start_s"] + decision["end_s"]) / 2)
+        if abs(decision["to_start_s"] - parts[number].start_s) > abs(
+            decision["to_end_s"] - parts[number].end_s
+        ):
+            _move_start(parts, number, decision["to_start_s"])
+        else:
+            _move_start(parts, number + 1, decision["to_end_s"])
+    return replace(state, parts=tuple(parts))
+
+
+def _number_at(parts: Sequence[Part], time_s: float) -> int:
+    """Return the number of the chapter that holds a time, the last one after the end."""
+    return max((number for number, part in enumerate(parts) if part.start_s <= time_s), default=0)
+
+
+def _move_start(parts: list[Part], number: int, time_s: float) -> None:
+    """Let a chapter begin elsewhere, and the one before it end there, if both stay long enough."""
+    if not 0 < number < len(parts):
+        return
+    before, after = parts[number - 1], parts[number]
+    low_s, high_s = before.start_s + MIN_CHAPTER_S, after.end_s - MIN_CHAPTER_S
+    if low_s <= high_s:
+        edge_s = round_number(min(max(time_s, low_s), high_s))
+        parts[number - 1] = replace(before, end_s=edge_s, by_hand=True)
+        parts[number] = replace(after, start_s=edge_s, by_hand=True)

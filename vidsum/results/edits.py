@@ -1,0 +1,95 @@
+"""Results corrected by hand: what follows from a result and decisions about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from vidsum.errors import InputError, UsageError
+from vidsum.results.cut_list import Cutting
+from vidsum.results.decisions import Decision, check_decisions
+from vidsum.results.edit_rules import RULES, EditRules
+from vidsum.results.edited_parts import EditedParts
+from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.shots import Chapters
+from vidsum.results.summary import Summary, Trim
+
+Editable = Summary | Highlights | Trim | Grounding | Chapters
+Edited = TypeVar("Edited", bound=Editable)
+KEY = "edit"  # of provenance
+
+
+def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
+    """Return a result as decisions of people make it.
+
+    They apply to the result as it was made, whatever decisions it holds already; without any it is that
+    result. The provenance holds the decisions and the parts that they changed, so that the files of the
+    result are known to differ.
+
+    Args:
+        result: a summary, highlights, a trimmed film, moments or chapters.
+        decisions: in the order in which they were made; see docs/formats.md.
+
+    Raises InputError: one is no decision, or not about such a result. UsageError: it cannot be edited.
+    """
+    made = original_of(result)
+    checked = check_decisions([dict(decision) for decision in decisions])["decisions"]
+    if not checked:
+        return made
+    rules = _rules_of(made)
+    edited: Edited = rules.finish(made, edit_groups(made, checked), checked)
+    edit = {"decisions": checked, "before": rules.before(made)}
+    return replace(edited, provenance={**made.provenance, KEY: edit})
+
+
+def edit_groups(result: Editable, decisions: Sequence[Decision]) -> list[EditedParts]:
+    """Return the parts of a result, for each query where it has queries, after decisions about it as made.
+
+    Raises InputError: a decision is not about such a result.
+    """
+    made = original_of(result)
+    rules = _rules_of(made)
+    groups = rules.start(made)
+    for decision in decisions:
+        query = int(decision.get("query", 0))  # type: ignore[call-overload]
+        if decision["action"] not in rules.actions or query >= len(groups):
+            raise InputError(f"not a decision about {made.kind}: {decision['action']}")
+        groups[query] = rules.decide(made, groups[query], decision)
+    return groups
+
+
+def decisions_of(result: Editable) -> Sequence[Decision]:
+    """Return the decisions that a result holds."""
+    decisions: Sequence[Decision] = result.provenance.get(KEY, {}).get("decisions", ())
+    return decisions
+
+
+def original_of(result: Edited) -> Edited:
+    """Return a result as it was before all decisions. Raises InputError: the file was made up."""
+    edit = result.provenance.get(KEY)
+    if edit is None:
+        return result
+    provenance = {name: part for name, part in result.provenance.items() if name != KEY}
+    try:
+        made: Edited = _rules_of(result).restore(result, edit["before"])
+    except (LookupError, TypeError, ValueError) as error:
+        hint = "run the command again that made it"
+        raise InputError("does not hold what was edited", hint) from error
+    return replace(made, provenance=provenance)
+
+
+def editable(result: Cutting) -> Editable:
+    """Return a result that decisions can change. Raises UsageError: it is of another kind."""
+    _rules_of(result)
+    assert isinstance(result, Editable)
+    if isinstance(result, Trim) and list(result.segments) != sorted(result.segments):
+        raise UsageError("cannot be edited: its parts are in another order", hint="edit its script")
+    return result
+
+
+def _rules_of(result: Cutting) -> EditRules:
+    if type(result) not in RULES:
+        hint = "give a result of summarize, highlights, trim, ground or chapters"
+        raise UsageError(f"{result.kind} cannot be edited", hint)
+    return RULES[type(result)]

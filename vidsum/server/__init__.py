@@ -1,0 +1,1 @@
+"""HTTP servers of pages for a browser on this machine: bounded connections, checked requests."""
