@@ -2,7 +2,7 @@
 
 Greedy takes the unit with the highest gain that fits; again by gain per frame, and again without the shortest
 units. The best has at least (1 - 1/e) / 2 of the optimum where the budget is the only constraint (Leskovec et
-al. 2007). Then each unit gives way, if others in its place raise the value.
+al. 2007). Then the least useful units give way, if others in their place raise the value.
 """
 
 import heapq
@@ -17,10 +17,12 @@ from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 _STARTS: Final = (0.0, False), (0.0, True), (0.3, True), (0.6, True)
 """For each start of greedy, the share of units that are too short to come first, and whether gain counts per
 frame."""
-_LEAST_USEFUL: Final = 5  # units of a choice that are left out, on trial, for longer ones
+_GIVING: Final = 20  # units of a choice, the least useful ones, that give way on trial
+_LEFT_OUT: Final = 5  # units of a choice that are left out, on trial, for longer ones
 _CANDIDATES: Final = 100  # units that may take the place of another
 _PASSES: Final = 3  # of exchange, at most
 _ROUNDING: Final = 1e-6
+_BLOCK: Final = 1000  # units whose gains are computed at once
 
 Blocked = Callable[[Sequence[int], IntArray], BoolArray]
 """A function from chosen units, and n others, to [n] whether these may not join them."""
@@ -86,32 +88,42 @@ def _fill(
 
 def _gains(objective: Objective, covered: FloatArray, units: IntArray) -> TimeArray:
     """Return [n] how much each unit adds to the value where `covered` [M] is represented."""
-    parts = np.array_split(units, max(len(units) // 1000, 1))  # a part at a time, to save memory
-    added = [np.maximum(objective.shows[part] - covered, 0).sum(axis=1) for part in parts]
-    return np.asarray(objective.values[units] + np.concatenate(added))
+    gains = objective.values[units].copy()
+    for start in range(0, len(units), _BLOCK):  # to save memory
+        block = slice(start, start + _BLOCK)
+        gains[block] += np.maximum(objective.shows[units[block]] - covered, 0).sum(axis=1)
+    return gains
 
 
 def _exchange(
     objective: Objective, sizes: IntArray, room: int, blocked: Blocked, chosen: Sequence[int]
 ) -> list[int]:
-    """Return a choice in which units gave way to others: each once, the least useful to longer ones."""
+    """Return a choice in which the least useful units gave way to others, once each, then to longer ones."""
     best, everything = [*chosen], np.arange(len(sizes))
     # one that adds nothing to the choice adds nothing in another's place
     gains = _gains(objective, objective.represented(best), everything)
     promising = np.argsort(-gains / np.maximum(sizes, 1), kind="stable")[:_CANDIDATES]
-    for unit in chosen:
+    for unit in _least_useful(objective, best, _GIVING):
         others, left = [other for other in best if other != unit], promising[promising != unit]
+        if not _may_gain(objective, sizes, room, best, others, left):
+            continue
         for by_frame in (True, False):
             choice = _fill(objective, sizes, room, blocked, others, left, by_frame=by_frame)
             if objective.value(choice) > objective.value(best) + _ROUNDING:
                 best = choice
                 break
-    without = {unit: [other for other in best if other != unit] for unit in best}
-    for unit in sorted(best, key=lambda unit: -objective.value(without[unit]))[:_LEAST_USEFUL]:
-        choice = _replace_rivals(objective, sizes, room, blocked, without[unit])
+    for unit in _least_useful(objective, best, _LEFT_OUT):
+        others = [other for other in best if other != unit]
+        choice = _replace_rivals(objective, sizes, room, blocked, others)
         if objective.value(choice) > objective.value(best) + _ROUNDING:
             return choice
     return best
+
+
+def _least_useful(objective: Objective, chosen: Sequence[int], count: int) -> list[int]:
+    """Return the units of a choice, at most `count`, that it is worth the least more with."""
+    without = {unit: objective.value([other for other in chosen if other != unit]) for unit in chosen}
+    return sorted(chosen, key=lambda unit: -without[unit])[:count]
 
 
 def _replace_rivals(
@@ -119,9 +131,28 @@ def _replace_rivals(
 ) -> list[int]:
     """Return a choice in which units gave way to those that they exclude, such as longer ones."""
     best, everything = [*chosen], np.arange(len(sizes))
-    for unit in chosen:
+    for unit in _least_useful(objective, chosen, _GIVING):
         rivals = everything[blocked([unit], everything)]
         others = [other for other in best if other != unit]
-        choice = _fill(objective, sizes, room, blocked, others, rivals, by_frame=False)
-        best = max(best, choice, key=objective.value)
+        if _may_gain(objective, sizes, room, best, others, rivals):
+            choice = _fill(objective, sizes, room, blocked, others, rivals, by_frame=False)
+            best = max(best, choice, key=objective.value)
     return best
+
+
+def _may_gain(
+    objective: Objective,
+    sizes: IntArray,
+    room: int,
+    chosen: Sequence[int],
+    others: Sequence[int],
+    candidates: IntArray,
+) -> bool:
+    """Return whether candidates that join a part of a choice may be worth more than the rest of the choice.
+
+    Together they add no more than each on its own, so no more than the room times the highest gain per frame.
+    """
+    gains = _gains(objective, objective.represented(others), candidates)
+    highest = float((gains / np.maximum(sizes[candidates], 1)).max(initial=0))
+    missing = objective.value(chosen) - objective.value(others)
+    return highest * (room - int(sizes[[*others]].sum())) > missing
