@@ -5,12 +5,12 @@
     python -m docs.benchmarks.archive_sizes hnsw FOLDER --shots 100000 1000000
 
 Videos of half an hour are simulated: shots of 4 to 8 s, each from one of five of the shared clips, with
-noise of its own in the rows (half the deviation of photographs) and in the logarithms of the class
-probabilities (.4). `search` times whole processes, the first one with the file out of the system's memory,
-and counts how many of the 20 videos that an exact look at every second ranks first are among the 20 that it
-returns. `postgres` does the same on a server of `pgserver`, and `hnsw` compares an exact scan by pgvector
-with its HNSW index, over one row per shot: cosines alone, without classes, windows or edges. Archives that
-exist in FOLDER are used again.
+noise of its own in the rows (half the deviation of photographs) and in the logarithms of the probabilities
+of objects and actions (.4). `search` times whole processes, the first one with the file out of the system's
+memory, and counts how many of the 20 videos that an exact look at every second ranks first are among the 20
+that it returns, and how much less probable these are on average. `postgres` does the same on a server of
+`pgserver`, and `hnsw` compares an exact scan by pgvector with its HNSW index, over one row per shot: cosines
+alone, without classes, windows or edges. Archives that exist in FOLDER are used again.
 """
 
 import subprocess
@@ -38,7 +38,7 @@ from vidsum.evidence.picture import PackedPicture, Picture
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.grounding.vse_map import load_map
 from vidsum.models.scaling import unit_rows
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
 
 _SHOTS = 300  # of a simulated video, of 6 s on average: half an hour
 _SHOT_S = (4, 8)
@@ -120,35 +120,40 @@ def _where(archive: str) -> Path | str:
     return archive if "://" in archive else Path(archive)
 
 
-def rank_exactly(connection: Database, texts: Sequence[str]) -> list[list[int]]:
-    """Return, per text, the ids of the videos that a look at every second ranks first."""
+def match_exactly(connection: Database, texts: Sequence[str]) -> dict[int, TimeArray]:
+    """Return, by the id of a video, the probability [M] of each text by a look at every second."""
     search = build_search(connection, "vse", None, SearchOptions(also=tuple(texts)))
     dim = search.queries.vectors.shape[1]
     _, videos = list_files(connection)
     columns = "usual_mean, usual_deviation, usual_best, duration_s"
-    present = np.zeros((len(texts), len(videos)))
-    for column, video in enumerate(videos):
+    present = dict[int, TimeArray]()
+    for video in videos:
         (row,) = connection.execute(f"SELECT {columns} FROM videos WHERE id = ?", (video,)).fetchall()
         shots = list_shots(connection, video, row[3], with_clips=True)
         records = read_clips(shots, dim, search.names)
         edges_s = np.array([*(shot.start_s for shot in shots), row[3]])
         packed = PackedPicture(*records, edges_s, Usual(*row[:3]), "vse", search.names)
         matches = Picture.unpack(packed, row[3]).match(search.queries)
-        present[:, column] = [float(matches.best(Condition((number,)))) for number in range(len(texts))]
-    order, ids = np.argsort(-present, axis=1, kind="stable")[:, :_TOP_K], [*videos]
-    return [[ids[place] for place in row] for row in order.tolist()]
+        present[video] = np.array([matches.best(Condition((number,))) for number in range(len(texts))])
+    return present
 
 
-def recall(archive: str) -> float:
-    """Return the share of the videos that an exact look ranks first, among those that a search returns."""
+def recall(archive: str) -> str:
+    """Return two cells of a table: the share of the videos that an exact look ranks first that a search
+    returns, and how much less probable on average the videos are that it returns.
+    """
     texts = [*_TEXTS, *(clip["query"] for clip in known_clips()[:_N_CAPTIONS])]
-    options, shares = SearchOptions(top_k=_TOP_K, per_video=1, duplicates=True), list[float]()
+    options = SearchOptions(top_k=_TOP_K, per_video=1, duplicates=True)
+    shares, losses = list[float](), list[float]()
     with Archive(archive, create=False) as opened:
-        exact = rank_exactly(opened._connection, texts)
-        for text, first in zip(texts, exact, strict=True):
-            ids = {int(Path(match.video).stem) for match in opened.find(text, options)}
-            shares.append(len(ids & {*first}) / len(first))
-    return float(np.mean(shares))
+        exact = match_exactly(opened._connection, texts)
+        for number, text in enumerate(texts):
+            ids = [int(Path(match.video).stem) for match in opened.find(text, options)]
+            first = sorted(exact, key=lambda video: -exact[video][number])[:_TOP_K]
+            shares.append(len({*ids} & {*first}) / len(first))
+            means = [np.mean([exact[video][number] for video in videos]) for videos in (first, ids)]
+            losses.append(means[0] - means[1])
+    return f"{np.mean(shares):.4f} | {np.mean(losses):.4f}"
 
 
 def time_processes(archives: Sequence[str], files: Sequence[Path]) -> str:
@@ -169,26 +174,28 @@ def time_processes(archives: Sequence[str], files: Sequence[Path]) -> str:
 def print_searches(folder: Path, hours: Sequence[int]) -> None:
     """Print a row per size, and a row of the archives of all sizes together."""
     print(
-        "| hours | shots | GB | first, s | second, s | processor, s | MiB | recall |\n"
-        "|---|---|---|---|---|---|---|---|"
+        "| hours | shots | GB | first, s | second, s | processor, s | MiB | recall | less |\n"
+        "|---|---|---|---|---|---|---|---|---|"
     )
     files = [folder / f"{size}.vidsum" for size in hours]
     for size, file in zip(hours, files, strict=True):
         fill(str(file), size)
         cells = time_processes([str(file)], [file])
         gb = file.stat().st_size / 1e9
-        print(f"| {size} | {2 * size * _SHOTS} | {gb:.2f} | {cells} | {recall(str(file)):.4f} |", flush=True)
+        print(f"| {size} | {2 * size * _SHOTS} | {gb:.2f} | {cells} | {recall(str(file))} |", flush=True)
     if len(files) > 1:
         gb = sum(file.stat().st_size for file in files) / 1e9
         cells = time_processes([str(file) for file in files], files)
-        print(f"| {' + '.join(map(str, hours))} | {2 * sum(hours) * _SHOTS} | {gb:.2f} | {cells} | |")
+        print(f"| {' + '.join(map(str, hours))} | {2 * sum(hours) * _SHOTS} | {gb:.2f} | {cells} | | |")
 
 
 def print_server(folder: Path, hours: Sequence[int]) -> None:
     """Print a row per size of archives on a PostgreSQL server, started anew before the first search."""
     import pgserver
 
-    print("| hours | first, s | second, s | processor, s | MiB | recall |\n|---|---|---|---|---|---|")
+    print(
+        "| hours | first, s | second, s | processor, s | MiB | recall | less |\n|---|---|---|---|---|---|---|"
+    )
     for size in hours:
         with ExitStack() as stack:
             for is_filled in (False, True):
@@ -197,7 +204,7 @@ def print_server(folder: Path, hours: Sequence[int]) -> None:
                     fill(server.get_uri(), size)
                     stack.pop_all().close()
             cells = time_processes([server.get_uri()], [])
-            print(f"| {size} | {cells} | {recall(server.get_uri()):.4f} |", flush=True)
+            print(f"| {size} | {cells} | {recall(server.get_uri())} |", flush=True)
 
 
 def print_hnsw(folder: Path, sizes: Sequence[int]) -> None:
