@@ -144,7 +144,7 @@ def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
 FACTS = {
     "extract": {"length_s": 10, "features": 20, "numbers": 1280, "extractor": "efficientnet_lite0"},
     "shots": {"length_s": 10, "method": "kts"},
-    "summarize": {"length_s": 10, "kept_s": 4.0, "segments": 2, "model": "uniform"},
+    "summarize": {"length_s": 10, "kept_s": 5.0, "segments": 2, "model": "uniform"},
     "highlights": {"length_s": 10},
     "info": {"length_s": 10, "fps": 25, "codec": "h264", "sound": "aac"},
 }

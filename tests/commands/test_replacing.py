@@ -664,7 +664,7 @@ def test_next_run_completes_one_that_was_killed(
     run(*ask, *after)
     assert "(unchanged)" in run(*ask, *after).out
     assert not list(Path().glob("*.vidsum.json"))
-    assert probe("film_summary.mp4").duration_s == pytest.approx(4 if after else 4.5, abs=0.2)
+    assert probe("film_summary.mp4").duration_s == pytest.approx(4 if after else 5, abs=0.2)
 
 
 def test_edited_file_is_refused_after_a_kill(run: Run, film: Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vidsum.errors import Mention, UsageError, did_you_mean, fill, is_one_line
-from vidsum.grounding.settings import SPACE_CHOICE, SPACE_HELP, EmbeddingSpace
+from vidsum.grounding.settings import ACTIONS_HELP, SPACE_CHOICE, SPACE_HELP, EmbeddingSpace
 from vidsum.io.urls import is_loopback, is_url, split_server
 from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
@@ -67,7 +67,7 @@ class Describing(Checked):
         default_text="by writer, higher with --in-gaps",
     )
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
-    actions: bool = option("Name activities that movement shows (writer words, space vse).", True, flag_on=())
+    actions: bool = option(ACTIONS_HELP, True, flag_on=())
     in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")
 

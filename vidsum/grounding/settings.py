@@ -16,7 +16,7 @@ UNLIKELY = 0.2  # below this probability, words or a sound are left out beside o
 
 SPACE_HELP = "Embedding space of text and video."
 SPACE_CHOICE = "auto: the best one of the CLIP family that is installed, else vse."
-ACTIONS_HELP = "Compare queries with the actions that movement shows (space vse)."
+ACTIONS_HELP = "Use the actions that movement shows (space vse)."
 LANGUAGE_HELP = "Language of the queries (de, ja)."
 LANGUAGE_CHOICE = "auto: English, unless most words are of another (space vse)."
 

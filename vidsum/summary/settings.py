@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from vidsum.errors import Mention, UsageError, fill
+from vidsum.grounding.settings import ACTIONS_HELP
 from vidsum.options import ADVANCED, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
@@ -53,7 +54,7 @@ class Selection:
         "Never include this time range.", (), metavar="START-END", parse=parse_interval
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes.", (), metavar="TEXT")
-    actions: bool = option("Compare TEXT with the actions that movement shows.", True, **_WITHOUT_FLAG)
+    actions: bool = option(ACTIONS_HELP, True, **_WITHOUT_FLAG)
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",
