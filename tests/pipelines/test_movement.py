@@ -7,6 +7,7 @@ import av
 import numpy as np
 import pytest
 
+import vidsum
 from tests.kills import SAMPLE
 from vidsum.description.settings import Describing
 from vidsum.features.movinet import NAME
@@ -17,6 +18,7 @@ from vidsum.pipelines.ground import ground
 from vidsum.pipelines.plan import Input, open_input
 from vidsum.pipelines.summarize import plan_summary, summarize
 from vidsum.results.features import Features
+from vidsum.results.load import find_fault
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 
@@ -120,3 +122,11 @@ def test_actions_change_a_summary_about_one(monkeypatch: pytest.MonkeyPatch) -> 
         summarize(SAMPLE, about="someone is jumping", actions=actions).importance for actions in (True, False)
     ]
     assert not np.allclose(*curves)
+
+
+def test_documents_of_what_movement_shows_are_whole(film: Path) -> None:
+    results = vidsum.describe(film), vidsum.summarize(film, about=["dancing"]), vidsum.ground(film, "dancing")
+    for result in results:
+        document = result.to_dict()
+        assert "movement_weights_sha256" in str(document) or NAME in str(document)
+        assert find_fault(document) is None

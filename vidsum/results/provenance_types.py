@@ -228,6 +228,7 @@ class RecordedDescriptions(TypedDict):
     min_sure: NotRequired[Fraction]
     space: NotRequired[str]  # the image-text space in which words and pictures were compared
     map_sha256: NotRequired[Sha256]
+    movement_weights_sha256: NotRequired[Sha256]  # digest of the network that sees actions
     text_weights_sha256: NotRequired[Sha256]
     sentences_sha256: NotRequired[Sha256]
     texts_sha256: NotRequired[Sha256]  # the corrected descriptions, of which nothing else is recorded
