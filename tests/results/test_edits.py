@@ -161,6 +161,12 @@ def test_taken_by_hand_is_longer_than_the_budget() -> None:
     assert apply_decisions(summary(), [take(31, 60), leave(31, 60)]).budget_s == 14
 
 
+def test_a_part_that_keep_asked_for_does_not_give_way() -> None:
+    weakest = min(SEGMENTS, key=lambda segment: CURVE[(segment[0] <= TIMES) & (segment[1] > TIMES)].mean())
+    made = summary(provenance={"vidsum": "0", "summary": {"keep": [[*weakest]]}})
+    assert {weakest, (40, 43)} <= {*apply_decisions(made, [take(40, 43)]).segments}
+
+
 def test_leave_out_a_part_of_a_segment() -> None:
     assert segments(leave(4, 5))[:2] == ((3.2, 4), (5, 6.2))
     assert segments(leave(3.2 + LEAST_S / 2, 6.2)) == SEGMENTS[1:]

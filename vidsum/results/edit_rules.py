@@ -37,8 +37,13 @@ class EditRules:
 
 
 def _start_summary(summary: Summary) -> list[EditedParts]:
-    score = _score_summary(summary)
-    parts = tuple(Part(*segment, score(segment)) for segment in summary.segments)
+    score, keep = _score_summary(summary), summary.provenance.get("summary", {}).get("keep", ())
+
+    def is_kept(segment: Interval) -> bool:
+        """Return whether `--keep` asked for a part of a segment: it stays, as what is taken on the page."""
+        return any(overlap_s(segment, (start_s, end_s)) > _SAME_S for start_s, end_s in keep)
+
+    parts = tuple(Part(*segment, score(segment), by_hand=is_kept(segment)) for segment in summary.segments)
     return [EditedParts(parts, budget_s=summary.budget_s)]
 
 
