@@ -65,7 +65,7 @@ def edit(
     common: Printing,
     extraction: Annotated[Extraction, Only(("device", "cache"))],
 ) -> Reply:
-    """Correct a result by hand, in a browser on this machine: a summary, highlights, cuts, chapters, moments.
+    """Correct a summary, highlights, a trimmed film, chapters or moments by hand, in a browser.
 
     Of a video, it corrects {video}_summary.json in the current folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports

@@ -64,7 +64,7 @@ def trim(
     """
     inputs = read_inputs(sources, common)
     if settings.script is not None and len(inputs) > 1:
-        fault = (Mention("script", settings.script), f" is of one video, not of {len(inputs)}")
+        fault = (Mention("script", settings.script), f" is for one video; there are {len(inputs)}")
         raise UsageError(fault, hint="run the command for each video")
     files = {}
     for path, base in main_outputs(inputs, "_trim.mp4", (".mp4", ".json"), common).items():

@@ -259,7 +259,7 @@ def test_damaged_subtitles_are_an_error(archive: Archive, videos: Path) -> None:
     (videos / "a.srt").write_text("")
     with pytest.raises(InputError, match=r"a\.srt: has no cue of SubRip or WebVTT"):
         archive.add(videos)
-    with pytest.raises(UsageError, match="is of one video, not of 2"):
+    with pytest.raises(UsageError, match="is for one video; there are 2"):
         archive.add(videos, subtitles=str(videos / "a.srt"))
 
 

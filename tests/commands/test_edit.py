@@ -48,6 +48,18 @@ def test_apply_writes_all_files_of_the_result(run: Run, film_here: Path) -> None
     assert json.loads(RECORD.read_text())["provenance"]["edit"]["decisions"] == [leave(*gone)]
 
 
+def test_a_deleted_mp4_is_named_and_written_again_with_overwrite(run: Run, film_here: Path) -> None:
+    run("summarize", film_here)
+    Path("film_summary.mp4").unlink()
+    ran = run("edit", RECORD, "--apply")
+    assert "film_summary.mp4 was deleted or edited, and is not written again" in ran.err
+    assert not Path("film_summary.mp4").exists()
+    run("summarize", film_here)
+    Path("film_summary.mp4").write_text("foreign")
+    assert "film_summary.mp4" in run("edit", RECORD, "--apply", "--overwrite").out
+    assert Path("film_summary.mp4").stat().st_size > 1000
+
+
 def test_edited_files_are_replaced_without_a_question(run: Run, film_here: Path) -> None:
     run("summarize", film_here)
     write_decisions(decisions_path(RECORD), {"decisions": [leave(*first_of(RECORD))], "undone": []})

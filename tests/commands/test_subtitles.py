@@ -83,7 +83,7 @@ def test_each_video_of_a_batch_takes_its_subtitles(film: Path, model: stub.StubM
     ]
     assert [facts.get("subtitles") for facts in speech] == ["a.srt", "b.en.vtt", None]
     ran = run("summarize", *made, "--subtitles", "a.srt", code=2)
-    assert "--subtitles a.srt is of one video, not of 3" in ran.err
+    assert "--subtitles a.srt is for one video; there are 3" in ran.err
 
 
 def test_a_damaged_file_is_one_line_and_fails_alone(film: Path, model: stub.StubModel, run: Run) -> None:

@@ -234,7 +234,7 @@ def test_cues_that_were_moved(said: Path, run: Run) -> None:
 
 @pytest.mark.parametrize(("script", "faults"), [
     ("word0\nword1 kiwi", ("edited.txt: has words that were never said: 'kiwi' (line 2)",)),
-    (" \n?\n", ("edited.txt: holds no word that could stay",)),
+    (" \n?\n", ("edited.txt: has no words: nothing of the film would stay",)),
 ])  # fmt: skip
 def test_nothing_is_guessed(script: str, faults: tuple[str, ...], said: Path, run: Run) -> None:
     Path("edited.txt").write_text(script)
@@ -255,11 +255,11 @@ def test_a_transcript_without_times_of_words(said: Path, run: Run, monkeypatch: 
 def test_a_script_is_of_one_video(said: Path, run: Run) -> None:
     Path("edited.txt").write_text("word1")
     ran = run("trim", said, shutil.copy(said, "other.mp4"), "--script", "edited.txt", code=2)
-    assert "--script edited.txt is of one video, not of 2" in ran.err
+    assert "--script edited.txt is for one video; there are 2" in ran.err
 
 
 def test_a_script_excludes_what_else_decides(said: Path, run: Run) -> None:
     Path("edited.txt").write_text("word1")
     for option in (("--fillers",), ("--min-pause", "1s"), ("--by", "voice")):
         ran = run("trim", said, "--script", "edited.txt", *option, code=2)
-        assert f"--script says all that goes: leave out {option[0]}" in ran.err
+        assert f"--script already decides what is removed: leave out {option[0]}" in ran.err

@@ -17,6 +17,7 @@ from vidsum.description.writers import (
     TEMPERATURE,
     Bank,
     SeenSegments,
+    Sentence,
     read_bank,
     retrieve,
     tidy,
@@ -210,3 +211,8 @@ def test_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: byt
 )
 def test_sentences_are_tidied(text: str, expected: str) -> None:
     assert tidy(text) == expected
+
+
+def test_a_sentence_without_words_is_never_sure() -> None:
+    assert not Sentence("", 0.0).is_sure(0)
+    assert Sentence("A dog.", 0.0).is_sure(0)

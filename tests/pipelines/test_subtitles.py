@@ -159,5 +159,5 @@ def test_trim_refuses_subtitles(talk: Path) -> None:
 def test_one_file_is_not_of_several_videos() -> None:
     Extraction(subtitles="talk.srt").require_subtitles_of(1)
     Extraction(subtitles="track").require_subtitles_of(2)
-    with pytest.raises(UsageError, match="is of one video, not of 2"):
+    with pytest.raises(UsageError, match="is for one video; there are 2"):
         Extraction(subtitles="talk.srt").require_subtitles_of(2)

@@ -60,7 +60,7 @@ class Describing(Checked):
         more="CSV with a column caption, or text with one per line.",
     )
     min_sure: float | None = option(
-        "Leave out what has a lower confidence.",
+        "Leave out descriptions of lower confidence.",
         None,
         min=0,
         max=1,
@@ -68,7 +68,7 @@ class Describing(Checked):
     )
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=(), more=SPACE_CHOICE)
     actions: bool = option(ACTIONS_HELP, True, flag_on=())
-    in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
+    in_gaps: bool = option("Place descriptions in the pauses between speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")
 
     def __post_init__(self) -> None:

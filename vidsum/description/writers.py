@@ -47,8 +47,8 @@ class Sentence:
     words: that the surest one is right. None: of a vision-language model."""
 
     def is_sure(self, min_sure: float) -> bool:
-        """Return whether its confidence is enough; without one, whether there is a text."""
-        return bool(self.text) if self.confidence is None else self.confidence >= min_sure
+        """Return whether there is a text, and its confidence is enough if it has one."""
+        return bool(self.text) and (self.confidence is None or self.confidence >= min_sure)
 
 
 @dataclass(frozen=True, eq=False)

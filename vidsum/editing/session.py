@@ -21,7 +21,7 @@ from vidsum.editing.film_view import (
 )
 from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, save_edited
+from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, lost_files, save_edited
 from vidsum.outputs.names import summary_files
 from vidsum.outputs.output_records import lock
 from vidsum.outputs.timelines import reopen_video
@@ -74,7 +74,11 @@ class EditSession:
     ) -> None:
         result = load(record)
         if not isinstance(result, Cutting):
-            raise UsageError("cannot be edited", hint="give a result", subject=record)
+            raise UsageError(
+                "cannot be edited",
+                hint="give the JSON of summarize, highlights, trim, ground or chapters",
+                subject=record,
+            )
         self._saved = editable(result)
         if self._saved.video is None:
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
@@ -166,8 +170,11 @@ class EditSession:
         """
         with self._lock:
             decisions = self._facts()["decisions"]
-        files, edited = self._find_files(), apply_decisions(self._made, decisions)
+        files, lost = self._find_files(), lost_files(self._saved, self.record)
+        files, warnings = (lost | files, ()) if overwrite else (files, self._warn_of(lost, files))
+        edited = apply_decisions(self._made, decisions)
         saved = save_edited(edited, self._saved, files, self._extraction, progress, overwrite=overwrite)
+        saved = replace(saved, warnings=(*warnings, *saved.warnings))
         self._saved, self._files = edited, files
         if progress:
             progress("finding the command", 0, 0)
@@ -194,6 +201,11 @@ class EditSession:
         if self._with_video and isinstance(self._saved, Summary):
             files.setdefault("video", summary_files(self.record)["video"])
         return files
+
+    @staticmethod
+    def _warn_of(lost: Mapping[str, Path], files: Mapping[str, Path]) -> tuple[str, ...]:
+        reason = "was deleted or edited, and is not written again"
+        return tuple(f"{path} {reason}" for kind, path in lost.items() if kind not in files)
 
     def _facts(self) -> EditFacts:
         """Return the decisions so far: those in the file, or those that the result holds."""

@@ -80,7 +80,7 @@ class Extraction:
         default_text="FFmpeg's choice",
     )
     subtitles: str | None = option(
-        "Subtitles that are the transcript: .srt, .vtt, a track of the video, or none.",
+        "Use subtitles as the transcript: .srt, .vtt, a track of the video, or none.",
         None,
         metavar="FILE|track|none",
         names=("track", "none"),
@@ -108,6 +108,6 @@ class Extraction:
     def require_subtitles_of(self, n_videos: int) -> None:
         """Refuse, with a UsageError, a file of subtitles for several videos."""
         if n_videos > 1 and self.names_subtitles and self.subtitles != "track":
-            fault = (Mention("subtitles", self.subtitles), f" is of one video, not of {n_videos}")
+            fault = (Mention("subtitles", self.subtitles), f" is for one video; there are {n_videos}")
             hint = ("leave it out: each video takes the file of its name, or ", Mention("subtitles", "track"))
             raise UsageError(fault, hint=hint)

@@ -15,6 +15,7 @@ from vidsum.outputs.clips import moment_writers, video_stem
 from vidsum.outputs.exports import export_targets, export_writers
 from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
 from vidsum.outputs.names import moment_files, summary_files
+from vidsum.outputs.output_records import name_in
 from vidsum.outputs.picture_files import draw_plot, storyboard_writers
 from vidsum.outputs.timelines import copy_suffix, timeline_text, write_chaptered
 from vidsum.pipelines.speech_evidence import export_subtitles
@@ -48,6 +49,20 @@ def files_of(result: Editable, record: Path) -> dict[str, Path]:
         text = files["srt"].read_bytes()
         del files["subtitles" if _render(result, "srt", record, "absolute") == text else "srt"]
     return files
+
+
+def lost_files(result: Editable, record: Path) -> dict[str, Path]:
+    """Return the files that the record lists, and that were deleted or edited since, by kind."""
+    artifacts = Artifacts(record)
+    _, hashes = artifacts.read()
+    listed = {
+        kind: path
+        for kind, path in _possible_files(result, record).items()
+        if name_in(path, record) in hashes and not artifacts.holds(path, hashes)
+    }
+    if "subtitles" in listed:  # the same file
+        listed.pop("srt", None)
+    return listed
 
 
 def save_edited(

@@ -36,7 +36,7 @@ class EditedTranscript:
         is_subtitles = path.suffix.lower() in _SUBTITLES
         lines = [said for _, _, said in parse_cues(text)] if is_subtitles else text.split("\n")
         if not any(map(str.isalnum, "".join(lines))):
-            raise InputError("holds no word that could stay", subject=path)
+            raise InputError("has no words: nothing of the film would stay", subject=path)
         return cls(path, tuple(lines))
 
     def find_runs(self, transcript: Transcript, film: str) -> list[Run]:
@@ -58,7 +58,7 @@ class EditedTranscript:
             fault = f"has parts of words, which cannot be cut: {self._list(parts)}"
             raise InputError(fault, hint="write the whole word, or none of it", subject=self.path)
         if not aligned.runs:
-            raise InputError("holds no word that could stay", subject=self.path)
+            raise InputError("has no words: nothing of the film would stay", subject=self.path)
         return aligned.runs
 
     def _list(self, words: Sequence[tuple[int, str]]) -> str:

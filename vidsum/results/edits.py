@@ -84,12 +84,15 @@ def editable(result: Cutting) -> Editable:
     _rules_of(result)
     assert isinstance(result, Editable)
     if isinstance(result, Trim) and list(result.segments) != sorted(result.segments):
-        raise UsageError("cannot be edited: its parts are in another order", hint="edit its script")
+        raise UsageError(
+            "cannot be edited: its parts were moved by a script",
+            hint="edit the script, and run vidsum trim again",
+        )
     return result
 
 
 def _rules_of(result: Cutting) -> EditRules:
     if type(result) not in RULES:
-        hint = "give a result of summarize, highlights, trim, ground or chapters"
+        hint = "give the JSON of summarize, highlights, trim, ground or chapters"
         raise UsageError(f"{result.kind} cannot be edited", hint)
     return RULES[type(result)]

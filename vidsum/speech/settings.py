@@ -92,7 +92,11 @@ class Trimming(Checked):
             unused = ("by", "min_pause_s", "min_sound_s", "fillers", "filler")
             if chosen := [name for name in unused if getattr(self, name) != getattr(Trimming, name)]:
                 raise UsageError(
-                    fill("{} says all that goes: leave out {}", Mention("script"), Mention(chosen[0]))
+                    fill(
+                        "{} already decides what is removed: leave out {}",
+                        Mention("script"),
+                        Mention(chosen[0]),
+                    )
                 )
         if self.by == "voice" and self.threshold_db is not None:
             raise UsageError(

@@ -68,7 +68,7 @@ const chapterRow = (part, number) => {
       onclick: () => merge(part) }, "Merge up") : "");
 };
 const merge = async part => {
-  if (group().parts.length <= 3) return say("There must be three chapters at least.", true);
+  if (group().parts.length <= 3) return say("There must be at least three chapters.", true);
   return send("/api/decide", { action: "merge", start_s: (part.start_s + part.end_s) / 2 }, `Merged: ${part.title}.`);
 };
 
