@@ -127,6 +127,14 @@ def test_uncertain_speech_counts_half() -> None:
     assert find_speech_units(doubtful, 2.0).units[0].certain == 0.5
 
 
+def test_short_sentences_without_a_pause_are_joined() -> None:
+    """Speech that goes on for five minutes, a sentence of 1.5 s after another."""
+    words = itertools.chain(*(said(1.5 * n, f"Maria{n} walks home quickly.", 0.35) for n in range(200)))
+    units = find_speech_units(transcript(*words), 2.0, 45.0).units
+    assert len(units) > 190
+    assert min(unit.last_s - unit.first_s for unit in units) >= 2
+
+
 def test_short_unit_gets_silence() -> None:
     (unit,) = find_speech_units(transcript(*said(0.0, "Yes we do that.", 0.3)), 2.0).units
     assert (unit.first_s, unit.last_s) == pytest.approx((0.0, 2.0))

@@ -13,6 +13,7 @@ from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cel
 from vidsum.types import BoolArray, IntArray
 
 _NO_RUNS: Final = np.zeros((0, 2), np.int64)
+_BLOCK: Final = 1000  # units that are compared with others at once: this bounds the memory
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ def exclusion(units: Sequence[Unit], limits: WindowLimits) -> Blocked:
     cells = np.array([unit.cell for unit in units])
 
     def blocked(chosen: Sequence[int], others: IntArray) -> BoolArray:
+        blocks = (others[first : first + _BLOCK] for first in range(0, len(others), _BLOCK))
+        return np.concatenate([np.zeros(0, np.bool_), *(compare(chosen, block) for block in blocks)])
+
+    def compare(chosen: Sequence[int], others: IntArray) -> BoolArray:
         first, last, cell = (array[others][:, None] for array in (starts, ends, cells))
         start, end, place = (array[[*chosen]] for array in (starts, ends, cells))
         are_windows, touch = (cell != SPOKEN) & (place != SPOKEN), (first == end) | (last == start)

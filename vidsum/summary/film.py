@@ -18,6 +18,7 @@ _FAIR: Final = 0.5  # a scene with this fraction of the highest importance is wo
 _MOST_SAMPLES: Final = 1000  # of a film, that a summary represents
 _QUARTERS: Final = 200  # places of a quarter of the film
 _SCENE_S: Final = 2.0  # of a scene show it
+_BLOCK: Final = 500  # units that are compared with the film at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,13 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
     importance, n_shots = mean_in(film.expected, listed), 1 + n_cuts * is_window
     values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
-    shows = _shows(film, listed)
+    blocks = (listed[first : first + _BLOCK] for first in range(0, len(listed), _BLOCK))
+    shows = np.empty((0, 0), np.float32)
+    for number, block in enumerate(blocks):  # all at once would take several times the memory
+        shown = _shows(film, block)
+        if not number:
+            shows = np.empty((len(listed), shown.shape[1]), np.float32)
+        shows[number * _BLOCK : (number + 1) * _BLOCK] = shown
     required = [Unit(*run, SPOKEN) for run in marked_runs(video.required)]
     base = _shows(film, required).max(axis=0) if required else np.zeros(shows.shape[1], np.float32)
     return Objective(values, shows, base)
@@ -65,7 +72,8 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     samples = np.unique(np.linspace(0, len(sampled) - 1, _MOST_SAMPLES).astype(np.int64))
     shares = (worth[samples] >= max(WORTHLESS * worth.max(), 1e-9)).astype(np.float32)
     spans = [samples_between(sampled, part.start, part.end) for part in parts]
-    looks = likeness(film.content, spans, samples) * (shares / max(shares.sum(), 1))
+    looks = likeness(film.content, spans, samples)
+    looks *= shares / max(shares.sum(), 1)
 
     middles, half = n_frames * np.linspace(QUARTER / 2, 1 - QUARTER / 2, _QUARTERS), n_frames * QUARTER / 2
     starts, ends = (edges[:, None] for edges in ends_of(parts))

@@ -92,7 +92,7 @@ def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: floa
     firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
     others = [(at, at) for at in range(len(parts))]
     for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
-        units = [_with_silence(said, *span, shortest_s, transcript.duration_s) for span in spans]
+        units = [_long_enough(said, *span, shortest_s, transcript.duration_s) for span in spans]
         if fitting := tuple(unit for unit in units if unit.last_s - unit.first_s <= longest_s):
             break
     return SpokenParts(fitting, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
@@ -148,6 +148,22 @@ def refers_back(text: str) -> bool:
         return False
     first = words[0].split("'")[0] if words else ""
     return first in _REPLIES or (first in _PRONOUNS and not is_empty)
+
+
+def _long_enough(
+    sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
+) -> SpeechUnit:
+    """Return the unit of some sentences, with those that follow, or else precede, while it is too short."""
+    unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+    while unit.last_s - unit.first_s < shortest_s and (first > 0 or last + 1 < len(sentences)):
+        if last + 1 < len(sentences):
+            last += 1
+            while last + 1 < len(sentences) and is_question(sentences[last].text):
+                last += 1
+        else:
+            first -= 1
+        unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+    return unit
 
 
 def _with_silence(
