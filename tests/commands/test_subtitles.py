@@ -114,6 +114,14 @@ def test_subtitles_of_vidsum_are_no_source(film: Path, model: stub.StubModel, ru
     assert read_valid("made.json", "summary")["provenance"]["summary"]["speech"]["subtitles"] == "talk.srt"
 
 
+def test_exports_of_shots_are_no_speech(film: Path, model: stub.StubModel, run: Run) -> None:
+    (talk,) = copies(film, "talk.mp4")
+    run("shots", talk, "-o", "talk.json", "--export", "srt")
+    assert "shot 1" in Path("talk.srt").read_text().lower()
+    run("summarize", talk, "--budget", "4s", "-o", "made.json")
+    assert "speech" not in read_valid("made.json", "summary")["provenance"]["summary"]
+
+
 def test_subtitles_are_not_written_over(film: Path, model: stub.StubModel, run: Run) -> None:
     (talk,) = copies(film, "talk.mp4")
     before = write("talk.srt").read_bytes()

@@ -190,6 +190,9 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("word2 word3\nword0", [700, 900, 300]),
     ("word3\nword1\nword0 word1", [900, 500, 300, 500]),
     ("Word1! (?)\n[music]\nword3", [500, 900]),
+    ("word0 word1\nword0 word1", [300, 500] * 2),
+    ("word1 word2\nword3\nword1 word2", [500, 700, 900, 500, 700]),
+    ("word0 word1\nword1 word2", [300, 500, 500, 700]),
 ])  # fmt: skip
 def test_the_film_of_a_script(script: str, pitches: list[int], said: Path, run: Run) -> None:
     Path("edited.txt").write_text(script)

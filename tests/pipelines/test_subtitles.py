@@ -10,6 +10,7 @@ import vidsum
 from tests.media import SubtitleText, Track, add_subtitles, make_tracks
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
+from vidsum.outputs.output_records import hash_of, write_record
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.subtitles import find_subtitles, plan_subtitles
 from vidsum.results.transcript import Transcript
@@ -62,6 +63,22 @@ def test_sound_without_a_language_takes_no_guess(names: list[str], expected: obj
     write(talk, *names)
     source = find_subtitles(talk, Extraction())
     assert (source and (source.facts["subtitles"], source.language)) == expected
+
+
+@pytest.mark.parametrize("record", ["talk.json", "talk.srt.vidsum.json"])
+def test_exports_of_vidsum_are_no_speech(record: str, talk: Path) -> None:
+    write(talk, "talk.srt", "talk.en.vtt")
+    made = talk.with_name("talk.srt")
+    document = {"schema": "vidsum.shots/1", "provenance": {}} if record == "talk.json" else {}
+    write_record(talk.with_name(record), document, {made.name: hash_of(made)})
+    source = find_subtitles(talk, Extraction())
+    assert source is not None
+    assert source.path == talk.with_name("talk.en.vtt")
+    talk.with_name("talk.en.vtt").unlink()
+    assert find_subtitles(talk, Extraction()) is None
+    assert find_subtitles(talk, Extraction(subtitles=str(made))) is not None
+    made.write_text(to_srt(CUES[:1]))  # as if somebody had corrected it
+    assert find_subtitles(talk, Extraction()) is not None
 
 
 def test_file_that_was_chosen(talk: Path, tmp_path: Path) -> None:

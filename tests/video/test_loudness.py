@@ -11,7 +11,7 @@ from scipy.signal import lfilter, resample_poly
 from tests.media import SAMPLE_RATE, make_video
 from tests.video.clips import samples_of
 from vidsum.types import FloatArray
-from vidsum.video.loudness import PEAK_DB, TOLERANCE_LU, measure_loudness, plan_normalisation
+from vidsum.video.loudness import PEAK_DB, TOLERANCE_LU, measure_loudness, normalise, plan_normalisation
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -60,6 +60,18 @@ def test_measures_as_the_standard_says(level_db: float) -> None:
     measured = measure_loudness(blocks_of(samples), SAMPLE_RATE, "mono")
     assert measured.lufs == pytest.approx(loudness_of(samples, SAMPLE_RATE), abs=0.1)
     assert measured.peak_db == pytest.approx(peak_of(samples), abs=0.5)
+
+
+@pytest.mark.parametrize("layout", ["mono", "stereo"])  # 0.1 and 3.1 LUFS
+def test_sound_above_0_lufs(layout: str) -> None:
+    square = np.where(np.arange(2 * RATE) // 48 % 2, 1.0, -1.0).astype(np.float32)
+    samples = np.stack([square] * (2 if layout == "stereo" else 1))
+    plan = plan_normalisation(lambda: blocks_of(samples), RATE, layout, -14.0)
+    assert plan is not None
+    assert plan.measured.lufs > 0
+    made = np.concatenate(list(normalise(blocks_of(samples), RATE, layout, plan)), axis=1)
+    assert loudness_of(made, RATE) == pytest.approx(-14.0, abs=TOLERANCE_LU)
+    assert made.std() / samples.std() == pytest.approx(10 ** ((-14 - plan.measured.lufs) / 20), rel=0.02)
 
 
 @pytest.mark.parametrize(("level_db", "crest_db", "target"), [

@@ -10,9 +10,10 @@ from vidsum.batch.inputs import BatchInput
 from vidsum.batch.reply import Reply
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import EmptyResultError, Problem, VidsumError
+from vidsum.io.output_lists import Hashes
 from vidsum.io.paths import reads_of
 from vidsum.outputs.artifacts import Artifacts, Document, Notice, Writer
-from vidsum.outputs.output_records import Hashes, is_result, lock
+from vidsum.outputs.output_records import is_result, lock
 
 R = TypeVar("R", bound=Any)
 _MAX_NAMED_FILES = 3  # removed files that the output names; it counts the others

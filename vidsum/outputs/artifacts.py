@@ -14,9 +14,9 @@ from typing import Any
 
 from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError
 from vidsum.io.atomic import check_name, check_target, is_special, make_folder
+from vidsum.io.output_lists import Hashes
 from vidsum.io.paths import FileKey, require_not_read
 from vidsum.outputs.output_records import (
-    Hashes,
     hash_of,
     is_inside,
     is_result,

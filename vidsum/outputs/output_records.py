@@ -6,22 +6,18 @@ While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists t
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.io.atomic import shortened
 from vidsum.io.locks import transient_lock
-from vidsum.io.provenance import identify_file, is_sealed, seal
-from vidsum.io.text import read_json
+from vidsum.io.output_lists import Hashes, outputs_in, outputs_of, read_sealed
+from vidsum.io.provenance import identify_file, seal
 
 ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists
 _SCHEMA = "vidsum.outputs/1"
-
-Hashes = dict[str, set[str]]
-"""The SHA-256 of files by their paths relative to a folder; a file that is being replaced has two."""
 
 
 def record_of(path: Path) -> Path:
@@ -46,12 +42,12 @@ def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
 
         document = read_record(record)
     else:
-        document = _read_object(record)
-        if document.get("schema") != _SCHEMA or not _outputs_of(document):
+        document = read_sealed(record)
+        if document.get("schema") != _SCHEMA or not outputs_of(document):
             raise InputError("was not written by vidsum, or edited since")
     left_out = ("outputs",) if is_result(record) else ("outputs", "schema", "digest")
     facts = {name: part for name, part in document.items() if name not in left_out}
-    return seal(facts) if is_result(record) else facts, _outputs_of(document)
+    return seal(facts) if is_result(record) else facts, outputs_of(document)
 
 
 def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str, str]) -> None:
@@ -65,35 +61,8 @@ def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str
 
 def listed_beside(record: Path) -> Hashes:
     """Return the outputs of the other records in the folder of a record, by their paths relative to it."""
-    hashes = Hashes()
-    for path in record.parent.glob("[!.]*.json"):  # hidden ones may be what a killed run left
-        with suppress(OSError):
-            status = path.stat()
-            if path != record and path != record_of(record) and path.is_file():
-                for name, sha256 in _outputs_in(path, status.st_size, status.st_mtime_ns).items():
-                    hashes.setdefault(name, set()).update(sha256)
-    return hashes
-
-
-@lru_cache(maxsize=100_000)
-def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
-    with suppress(InputError):
-        return _outputs_of(_read_object(path))
-    return {}
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, if nobody edited it; else an empty one."""
-    document = read_json(path)
-    return document if isinstance(document, dict) and is_sealed(document) else {}
-
-
-def _outputs_of(document: Mapping[str, Any]) -> Hashes:
-    """Return `outputs` of a document; empty where it has none."""
-    outputs = document.get("outputs")
-    if not isinstance(outputs, dict) or not str(document.get("schema")).startswith("vidsum."):
-        return {}
-    return {name: {sha256} for name, sha256 in outputs.items() if isinstance(sha256, str)}
+    others = record.parent.glob("[!.]*.json")  # hidden ones may be what a killed run left
+    return outputs_in(path for path in others if path not in (record, record_of(record)))
 
 
 def name_in(path: Path, record: Path) -> str:

@@ -5,6 +5,7 @@ Their words have no times: what is cut by them is cut at the ends of cues.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
@@ -16,12 +17,12 @@ from typing import Any
 
 from vidsum.errors import InputError, Mention
 from vidsum.features.settings import Extraction
+from vidsum.io.output_lists import outputs_in
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_text
 from vidsum.pipelines.plan import Plan
 from vidsum.results.cached import find_cached, store_cached
 from vidsum.results.clock import shift_times
-from vidsum.results.load import kind_of, read_record
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.times import Cue, format_time, parse_subtitles
 from vidsum.types import Progress, VideoInfo
@@ -168,19 +169,18 @@ def _files_of_name(video: Path) -> list[tuple[Path, str | None]]:
         words = stem[len(video.stem) + 1 :].lower().split(".") if stem != video.stem else []
         codes = [code for word in words if word not in _FLAGS and (code := language_code(word))]
         is_plain = len(codes) <= 1 and all(word in _FLAGS or language_code(word) for word in words)
-        if is_plain and not _is_of_vidsum(video.with_name(name)):
+        if is_plain and not _is_of_vidsum(video.with_name(name), video.stem):
             named.append((len(words), video.with_name(name), codes[0] if codes else None))
     return [(path, code) for _, path, code in sorted(named, key=lambda file: file[0])]
 
 
-def _is_of_vidsum(path: Path) -> bool:
-    """Return whether `vidsum transcribe` wrote a file, whose transcript in the cache has times of words."""
-    try:
-        document = read_record(path.with_suffix(".json"))
-        written = kind_of(document) == Transcript.kind and document.get("outputs", {}).get(path.name)
-        return bool(written) and written == identify_file(path)["sha256"]
-    except InputError:
-        return False
+def _is_of_vidsum(path: Path, stem: str) -> bool:
+    """Return whether vidsum wrote a file: `transcribe`, whose words have times in the cache, or an export.
+
+    An export may number shots, or have the times of another film. Records have the stem of the video too.
+    """
+    listed = outputs_in(path.parent.glob(f"{glob.escape(stem)}*.json")).get(path.name, set())
+    return bool(listed) and identify_file(path)["sha256"] in listed
 
 
 def _choose(named: Sequence[tuple[Path, str | None]], spoken: str | None) -> tuple[Path, str | None] | None:

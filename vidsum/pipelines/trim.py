@@ -134,7 +134,7 @@ class _Work:
     def _by_script(self, words: Sequence[Word], runs: Sequence[Run], sound: MeasuredSound) -> list[Interval]:
         """Return the parts of the film with the runs of words that stay, in the order of the runs."""
         parts = cut_runs(runs, words, sound, self._margins_s, self.video.duration_s)
-        return without_overlap(snap_to_frames(self.video, parts))
+        return without_overlap(snap_to_frames(self.video, parts), runs)
 
     def _by_sound(
         self, transcript: Transcript | None, levels: Levels, sounds: Sequence[Interval], threshold_db: float

@@ -78,15 +78,21 @@ def deleted_words(runs: Iterable[Run], words: Sequence[Word]) -> list[Removal]:
     ]
 
 
-def without_overlap(parts: Iterable[Interval]) -> list[Interval]:
-    """Return parts of a film in any order; one that begins within the part before it begins at its end."""
-    apart = list[Interval]()
-    for low, high in parts:
-        if apart and apart[-1][0] <= low < apart[-1][1]:
-            low = apart[-1][1]
+def without_overlap(parts: Sequence[Interval], runs: Sequence[Run]) -> list[Interval]:
+    """Return the parts of a film that have some runs of words, without what two in a row share at their cut.
+
+    Frames and margins make parts longer than their words: a part that begins within the part before it then
+    begins at its end. Where both have the same words, the script says them twice, and both stay whole.
+    """
+    apart = list[tuple[Interval, Run]]()
+    for (low, high), run in zip(parts, runs, strict=True):
+        if apart:
+            before, (first, end) = apart[-1]
+            has_same_words = run[0] < end and first < run[1]
+            low = before[1] if before[0] <= low < before[1] and not has_same_words else low
         if low < high:
-            apart.append((low, high))
-    return apart
+            apart.append(((low, high), run))
+    return [part for part, _ in apart]
 
 
 def _text_of(words: Sequence[Word]) -> str:

@@ -24,8 +24,8 @@ def code_and_decode(blocks: Iterable[FloatArray], rate: int, layout: str) -> Ite
     decoder.extradata = encoder.extradata
     n_samples = 0
 
-    def decoded(frame: av.AudioFrame | None) -> Iterator[FloatArray]:
-        for packet in encoder.encode(frame):
+    def decoded(packets: "Iterable[av.Packet[av.AudioStream] | None]") -> Iterator[FloatArray]:
+        for packet in packets:
             for made in decoder.decode(packet):
                 yield np.asarray(made.to_ndarray(), np.float32)
 
@@ -33,6 +33,6 @@ def code_and_decode(blocks: Iterable[FloatArray], rate: int, layout: str) -> Ite
         frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(block), format="fltp", layout=layout)
         frame.sample_rate, frame.time_base, frame.pts = rate, Fraction(1, rate), n_samples
         n_samples += block.shape[1]
-        yield from decoded(frame)
+        yield from decoded(encoder.encode(frame))
     if n_samples:
-        yield from decoded(None)
+        yield from decoded([*encoder.encode(None), None])

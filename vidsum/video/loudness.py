@@ -23,6 +23,7 @@ PEAK_DB: Final = -1.0  # dBTP, of the true peaks of what is written
 _LIMIT_DB, _LOWEST_DB = -1.5, -9.0  # of the limiter, at first and at least
 _SILENT_LUFS = -70.0  # the gate of EBU R 128: nothing counts that is as quiet
 _LOWEST_LUFS, _HIGHEST_LUFS = -70.0, -5.0  # loudness that loudnorm takes
+_LOUDEST_LUFS = -0.1  # measured, that loudnorm takes: no more than 0, which it takes for unknown
 _LINEAR = "measured_TP=-99:measured_thresh=-60:measured_LRA=1:LRA=20:TP=0:linear=true"
 """Values with which loudnorm is one gain, whatever the peaks."""
 _LIMITER = "attack=5:release=20:level=disabled:latency=1"
@@ -56,9 +57,15 @@ class Normalisation:
     limit_db: float = _LIMIT_DB  # of peaks
     made: Loudness | None = None  # by this plan, after coding
 
+    @property
+    def excess_lu(self) -> float:
+        """How much louder the sound is than loudnorm takes; its gain is the difference of two levels."""
+        return max(self.measured.lufs - _LOUDEST_LUFS, 0.0)
+
     def filters(self, rate: int, layout: str) -> list[tuple[str, str]]:
         """Return FFmpeg's filters with their arguments."""
-        gain = ("loudnorm", f"I={self.aim_lufs:.4f}:measured_I={self.measured.lufs:.4f}:{_LINEAR}")
+        aim_lufs, lufs = self.aim_lufs - self.excess_lu, self.measured.lufs - self.excess_lu
+        gain = ("loudnorm", f"I={aim_lufs:.4f}:measured_I={lufs:.4f}:{_LINEAR}")
         limiter = ("alimiter", f"limit={10 ** (self.limit_db / 20):.6f}:{_LIMITER}")
         is_limited = self.measured.peak_db + self.aim_lufs - self.measured.lufs > self.limit_db
         peaks = [("aresample", str(_TRUE_PEAK_RATE)), limiter] * is_limited
@@ -102,8 +109,8 @@ def plan_normalisation(
             break
         lower_db = _DAMPING * over_db + _STEP_DB if over_db else 0.0
         limit_db = max(plan.limit_db - lower_db, _LOWEST_DB)
-        aim_lufs = min(max(plan.aim_lufs - error_lu, _LOWEST_LUFS), _HIGHEST_LUFS)
-        plan = replace(plan, aim_lufs=aim_lufs, limit_db=limit_db)
+        aim_lufs = min(max(plan.aim_lufs - plan.excess_lu - error_lu, _LOWEST_LUFS), _HIGHEST_LUFS)
+        plan = replace(plan, aim_lufs=aim_lufs + plan.excess_lu, limit_db=limit_db)
     return min(trials, key=lambda trial: trial[0])[1]
 
 
