@@ -332,6 +332,24 @@ def test_mark_moments_wrong_and_add_some() -> None:
             apply_decisions(grounding(), [wrong])  # type: ignore[list-item]
 
 
+def grounding_with(*moments: Moment) -> Grounding:
+    query = QueryMoments("a dog", moments, np.zeros(0, np.float32), 0.9)
+    return replace(grounding(), queries=(query,), evidence=("picture",))
+
+
+def test_a_moved_moment_stays_itself_among_equal_scores() -> None:
+    first, same, other = Moment(5, 8, 3, present=0.9), Moment(10, 13, 2, present=0.6), Moment(30, 33, 2)
+    edited = apply_decisions(grounding_with(first, same, other), [move(10, 13, 10, 14)])
+    assert edited.queries[0].moments == (first, replace(same, end_s=14), other)
+
+
+def test_a_moment_that_is_moved_away_in_steps_stays_itself() -> None:
+    same = Moment(10, 13, 2, "speech", 0.6)
+    steps = [move(10, 13, 12, 16), move(12, 16, 15, 19), move(15, 19, 40, 42)]
+    (moment,) = apply_decisions(grounding_with(same), steps).queries[0].moments
+    assert moment == Moment(40, 42, 2, "speech", 0.6)
+
+
 @pytest.mark.parametrize(
     "decision",
     [

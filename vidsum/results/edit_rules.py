@@ -171,20 +171,21 @@ def _restore_trim(trim: Trim, before: Mapping[str, Any]) -> Trim:
 
 def _start_moments(grounding: Grounding) -> list[EditedParts]:
     return [
-        EditedParts(_in_time([Part(*moment.interval, moment.score) for moment in query.moments]))
+        EditedParts(
+            _in_time(
+                [
+                    Part(*moment.interval, moment.score, moment=number)
+                    for number, moment in enumerate(query.moments)
+                ]
+            )
+        )
         for query in grounding.queries
     ]
 
 
 def _decide_moments(grounding: Grounding, state: EditedParts, decision: Decision) -> EditedParts:
     best = max((part.score for part in state.parts), default=1.0)  # of what a person adds
-
-    def score(span: Interval) -> float:
-        """Return the score of the moment that a span overlaps most: its ends were moved."""
-        common = {part.score: overlap_s(part.interval, span) for part in state.parts}
-        return max(common, key=lambda score: common[score]) if max(common.values(), default=0) > 0 else best
-
-    return decide(state, decision, grounding.video_duration_s, score, whole=True)
+    return decide(state, decision, grounding.video_duration_s, lambda span: best, whole=True)
 
 
 def _finish_moments(
@@ -192,18 +193,22 @@ def _finish_moments(
 ) -> Grounding:
     queries = []
     for query, state in zip(grounding.queries, groups, strict=True):
-        ranked = sorted(state.parts, key=lambda part: (-part.score, not part.by_hand))
+        ranked = sorted(state.parts, key=_rank_of_moment)
         moments = tuple(_moment_of(part, query.moments) for part in ranked)
         queries.append(replace(query, moments=moments))
     return replace(grounding, queries=tuple(queries))
 
 
+def _rank_of_moment(part: Part) -> tuple[float, int]:
+    """Return what moments are in order of: of equal scores, added ones are first."""
+    return -part.score, -1 if part.moment is None else part.moment
+
+
 def _moment_of(part: Part, moments: Sequence[Moment]) -> Moment:
     """Return the moment of a part, with the probability and evidence that it had before its ends moved."""
-    for moment in moments:
-        if moment.score == part.score and overlap_s(moment.interval, part.interval) > 0:
-            return replace(moment, start_s=part.start_s, end_s=part.end_s)
-    return Moment(*part.interval, part.score)
+    if part.moment is None:
+        return Moment(*part.interval, part.score)
+    return replace(moments[part.moment], start_s=part.start_s, end_s=part.end_s)
 
 
 def _before_moments(grounding: Grounding) -> Mapping[str, Any]:
