@@ -11,12 +11,12 @@ import numpy as np
 from vidsum.results.cut_list import Cutting
 from vidsum.results.decisions import Decision
 from vidsum.results.edited_chapters import decide_chapters
-from vidsum.results.edited_parts import EditedParts, Part, Score, decide, overlap_s
+from vidsum.results.edited_parts import LEAST_S, EditedParts, Part, Score, decide, subtract_spans
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import intervals_data, to_data
 from vidsum.results.shots import Chapter, Chapters
 from vidsum.results.summary import Reason, Removal, ScoredShot, Summary, Trim
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray, join_near
 
 _BY_HAND = "chosen by hand"
 _NOTED_SHARE = 0.9  # of the budget; less is explained
@@ -37,14 +37,19 @@ class EditRules:
 
 
 def _start_summary(summary: Summary) -> list[EditedParts]:
-    score, keep = _score_summary(summary), summary.provenance.get("summary", {}).get("keep", ())
+    """Return the segments, divided where a part begins or ends that `--keep` asked for: it does not give way.
 
-    def is_kept(segment: Interval) -> bool:
-        """Return whether `--keep` asked for a part of a segment: it stays, as what is taken on the page."""
-        return any(overlap_s(segment, (start_s, end_s)) > _SAME_S for start_s, end_s in keep)
-
-    parts = tuple(Part(*segment, score(segment), by_hand=is_kept(segment)) for segment in summary.segments)
-    return [EditedParts(parts, budget_s=summary.budget_s)]
+    A shorter rest than LEAST_S stays with it: segments are rounded up to frames.
+    """
+    asked = summary.provenance.get("summary", {}).get("keep", ())
+    keep = [(float(start_s), float(end_s)) for start_s, end_s in asked if start_s < end_s]
+    score, parts = _score_summary(summary), list[Part]()
+    for segment in summary.segments:
+        rests = subtract_spans([segment], keep)
+        rests = [rest for rest in rests if rest == segment or rest[1] - rest[0] >= LEAST_S]
+        parts += [Part(*rest, score(rest)) for rest in rests]
+        parts += [Part(*span, score(span), by_hand=True) for span in subtract_spans([segment], rests)]
+    return [EditedParts(_in_time(parts), budget_s=summary.budget_s)]
 
 
 def _score_summary(summary: Summary) -> Score:
@@ -58,8 +63,9 @@ def _decide_summary(summary: Summary, state: EditedParts, decision: Decision) ->
 def _finish_summary(
     summary: Summary, groups: Sequence[EditedParts], decisions: Sequence[Decision]
 ) -> Summary:
-    (state,) = groups
-    segments = tuple(part.interval for part in state.parts)
+    """Return a summary; parts that touch are a single segment, as there is no cut."""
+    segments = tuple(join_near(part.interval for part in groups[0].parts))
+    state = replace(groups[0], parts=tuple(Part(*segment) for segment in segments))
     is_short = state.length_s < _NOTED_SHARE * state.limit_s
     return replace(
         summary,
@@ -134,12 +140,7 @@ def _decide_trim(trim: Trim, state: EditedParts, decision: Decision) -> EditedPa
 
 def _finish_trim(trim: Trim, groups: Sequence[EditedParts], decisions: Sequence[Decision]) -> Trim:
     """Return a trimmed film; of what it lacks, what it lacked before keeps its reason."""
-    segments = list[Interval]()
-    for part in groups[0].parts:
-        if segments and part.start_s - segments[-1][1] < _SAME_S:
-            segments[-1] = segments[-1][0], part.end_s
-        else:
-            segments.append(part.interval)
+    segments = join_near((part.interval for part in groups[0].parts), _SAME_S)
     edges = [0.0, *(edge_s for segment in segments for edge_s in segment), trim.video_duration_s]
     gaps = [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high - low > _SAME_S]
     texts = [
