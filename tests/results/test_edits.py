@@ -282,6 +282,27 @@ def test_cut_words_of_a_trimmed_film() -> None:
     assert original_of(edited) == trim()
 
 
+def cut(start_s: float, end_s: float, text: str) -> Decision:
+    return {"action": "leave", "start_s": start_s, "end_s": end_s, "text": text}
+
+
+@pytest.mark.parametrize(
+    "decisions, text",
+    [
+        ([cut(30, 31, "hello"), take(30, 31), cut(30, 31, "hello")], "hello"),
+        ([cut(30, 31, "hello"), move(21, 30, 21, 31), cut(30, 31, "hello")], "hello"),
+        ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
+        ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
+        ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
+        ([cut(30, 31, "hello"), take(30.45, 30.55)], "hello"),  # too short to be put back
+        ([take(20, 21), cut(20, 21, "um")], "um"),
+    ],
+)
+def test_words_that_are_cut_again_are_there_once(decisions: list[Decision], text: str) -> None:
+    removed = apply_decisions(trim(), decisions).removed
+    assert [part.text for part in removed if part.reason == "deleted"] == [text]
+
+
 @given(DECISIONS)
 def test_trimmed_film_after_any_decisions(decisions: list[Decision]) -> None:
     possible = [decision for decision in decisions if decision["action"] != "plan"]

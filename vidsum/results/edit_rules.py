@@ -143,22 +143,38 @@ def _finish_trim(trim: Trim, groups: Sequence[EditedParts], decisions: Sequence[
     segments = join_near((part.interval for part in groups[0].parts), _SAME_S)
     edges = [0.0, *(edge_s for segment in segments for edge_s in segment), trim.video_duration_s]
     gaps = [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high - low > _SAME_S]
-    texts = [
-        (decision["start_s"], decision["end_s"], decision["text"])
-        for decision in decisions
-        if decision["action"] == "leave" and "text" in decision
-    ]
-    removed = tuple(_removal(gap, trim.removed, texts) for gap in gaps)
-    return replace(trim, segments=tuple(segments), removed=removed)
+    known = _known_removals(trim.removed, decisions)
+    return replace(trim, segments=tuple(segments), removed=tuple(_removal(gap, known) for gap in gaps))
 
 
-def _removal(gap: Interval, removed: Sequence[Removal], texts: Sequence[tuple[float, float, str]]) -> Removal:
+def _known_removals(removed: Sequence[Removal], decisions: Sequence[Decision]) -> list[Removal]:
+    """Return what was removed and the words that were cut, without what was put back or cut again later."""
+    known = list(removed)
+    for decision in decisions:
+        span = 0.0, 0.0
+        if decision["action"] == "take":
+            span = decision["start_s"], decision["end_s"]
+        elif decision["action"] == "move":
+            span = decision["to_start_s"], decision["to_end_s"]
+        if span[1] - span[0] >= LEAST_S:
+            known = [part for part in known if not _has_middle(*span, part)]
+        if decision["action"] == "leave" and "text" in decision:
+            start_s, end_s = decision["start_s"], decision["end_s"]
+            known = [part for part in known if part.start_s < start_s or part.end_s > end_s]
+            known.append(Removal(start_s, end_s, "deleted", decision["text"]))
+    return sorted(known, key=lambda part: part.start_s)
+
+
+def _has_middle(start_s: float, end_s: float, part: Removal) -> bool:
+    return start_s <= (part.start_s + part.end_s) / 2 < end_s
+
+
+def _removal(gap: Interval, known: Sequence[Removal]) -> Removal:
     """Return what is missing in a gap, with the reason and the words of what was removed there."""
-    before = [part for part in removed if gap[0] <= (part.start_s + part.end_s) / 2 < gap[1]]
-    words = [text for start_s, end_s, text in texts if gap[0] <= (start_s + end_s) / 2 < gap[1]]
-    said = " ".join(filter(None, [*(part.text for part in before), *words]))
-    reason: Reason = "deleted" if words or not before else before[0].reason
-    return Removal(*gap, reason, said)
+    inside = [part for part in known if _has_middle(*gap, part)]
+    is_cut = not inside or any(part.reason == "deleted" for part in inside)
+    reason: Reason = "deleted" if is_cut else inside[0].reason
+    return Removal(*gap, reason, " ".join(part.text for part in inside if part.text))
 
 
 def _before_trim(trim: Trim) -> Mapping[str, Any]:
