@@ -287,7 +287,7 @@ def cut(start_s: float, end_s: float, text: str) -> Decision:
 
 
 @pytest.mark.parametrize(
-    "decisions, text",
+    ("decisions", "text"),
     [
         ([cut(30, 31, "hello"), take(30, 31), cut(30, 31, "hello")], "hello"),
         ([cut(30, 31, "hello"), move(21, 30, 21, 31), cut(30, 31, "hello")], "hello"),
