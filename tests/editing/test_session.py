@@ -16,6 +16,7 @@ from tests.media import make_video
 from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.output_records import write_record
 from vidsum.results.decisions import decisions_path, read_decisions
@@ -133,6 +134,13 @@ def test_saved_files_are_vidsums_own(record: Path) -> None:
     assert command.startswith("vidsum ")
     # the result goes on: decisions are still there to undo, and what was made comes back
     assert spans(EditSession(record).undo())[0] == first
+
+
+def test_command_without_a_cache_needs_no_plan(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = EditSession(record, extraction=Extraction(cache=False), with_video=True)
+    monkeypatch.delattr("vidsum.editing.session.flags_of")
+    session.decide(leave(*spans(session.describe())[0]))
+    assert session.save()[1] == f"vidsum edit {record} --apply"
 
 
 def test_command_that_repeats_by_flags(record: Path) -> None:

@@ -278,6 +278,8 @@ class EditSession:
         again = f"vidsum edit {shlex.quote(str(self.record))} --apply"
         if not isinstance(edited, Summary) or not isinstance(self._made, Summary):
             return again
+        if not self._extraction.cache:  # flags are tried by a plan, which would read the whole film again
+            return again
         outputs = flags_for_files(edited, files)
         if outputs is None:
             return again
