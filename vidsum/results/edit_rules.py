@@ -41,8 +41,8 @@ def _start_summary(summary: Summary) -> list[EditedParts]:
 
     A shorter rest than LEAST_S stays with it: segments are rounded up to frames.
     """
-    asked = summary.provenance.get("summary", {}).get("keep", ())
-    keep = [(float(start_s), float(end_s)) for start_s, end_s in asked if start_s < end_s]
+    spans = summary.provenance.get("summary", {}).get("keep", ())
+    keep = [(float(start_s), float(end_s)) for start_s, end_s in spans if start_s < end_s]
     score, parts = _score_summary(summary), list[Part]()
     for segment in summary.segments:
         rests = subtract_spans([segment], keep)
