@@ -76,9 +76,8 @@ def edit(
         if settings.apply:
             saved, again = session.save(display.reporter(""), overwrite=settings.overwrite)
             names = [str(path) for path in saved.files]
-            return Reply(
-                data={"outputs": names, "command": again}, lines=tuple(names), messages=saved.warnings
-            )
+            data = {"outputs": names, "command": again}
+            return Reply(input=source, data=data, lines=tuple(names), messages=saved.warnings)
         display.end("")
     return _serve(session, settings, common)
 

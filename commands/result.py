@@ -72,9 +72,9 @@ def _save_table(table: Path, common: CommonOptions, answers: Sequence[Reply]) ->
 
 
 def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) -> None:
-    """Run a command that has no inputs, print its answer and leave with its exit code."""
+    """Run a command that has no batch, print its answer and leave with its exit code."""
     answer = reply_of(command, None, common, step)
-    render(answer, common)
+    render(answer, common, n_inputs=0 if answer.input is None else 1)
     if answer.exit_code:
         raise Exit(answer.exit_code)
 

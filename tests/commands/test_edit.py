@@ -52,7 +52,8 @@ def test_a_deleted_mp4_is_named_and_written_again_with_overwrite(run: Run, film_
     run("summarize", film_here)
     Path("film_summary.mp4").unlink()
     ran = run("edit", RECORD, "--apply")
-    assert "film_summary.mp4 was deleted or edited, and is not written again" in ran.err
+    warning = "film_summary.json: film_summary.mp4 was deleted or edited, and is not written again"
+    assert f"warning: {warning}" in ran.err
     assert not Path("film_summary.mp4").exists()
     run("summarize", film_here)
     Path("film_summary.mp4").write_text("foreign")

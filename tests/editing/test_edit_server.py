@@ -73,6 +73,13 @@ def test_foreign_hosts_and_origins_change_nothing(server: EditServer, record: Pa
     assert ask(server, "/api/decide", "POST", TAKE, Origin=here).status == 200
 
 
+def test_a_target_with_a_host_is_refused(server: EditServer, record: Path) -> None:
+    host = f"127.0.0.1:{server.server_port}"
+    for target in ("http://evil.example", f"http://{host}", "file://", "x:"):
+        assert ask(server, f"{target}/api/decide", "POST", TAKE, Host=host).status == 400
+    assert is_untouched(record)
+
+
 def test_forms_of_other_sites_change_nothing(server: EditServer, record: Path) -> None:
     for path, kind in product(
         WRITES, ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")

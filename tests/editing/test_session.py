@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.media import make_video
 from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.output_records import write_record
 from vidsum.results.decisions import decisions_path, read_decisions
@@ -133,6 +136,29 @@ def test_saved_files_are_vidsums_own(record: Path) -> None:
     assert command.startswith("vidsum ")
     # the result goes on: decisions are still there to undo, and what was made comes back
     assert spans(EditSession(record).undo())[0] == first
+
+
+def test_command_without_a_cache_needs_no_plan(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = EditSession(record, extraction=Extraction(cache=False), with_video=True)
+    monkeypatch.delattr("vidsum.editing.session.flags_of")
+    session.decide(leave(*spans(session.describe())[0]))
+    assert session.save()[1] == f"vidsum edit {record} --apply"
+
+
+def test_video_by_a_relative_path_is_looked_for_in_the_folder_of_the_record(
+    record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = vidsum.load(record)
+    assert isinstance(made, Summary)
+    assert made.video is not None
+    folder = tmp_path / "films"
+    folder.mkdir()
+    shutil.copy(made.video.path, folder / "film.mp4")
+    vidsum.write_json(replace(made, video=replace(made.video, path="film.mp4")), folder / "film_summary.json")
+    monkeypatch.chdir(tmp_path)
+    assert EditSession(Path("films/film_summary.json")).video.path == str(folder.resolve() / "film.mp4")
+    monkeypatch.chdir(folder)
+    assert EditSession(Path("film_summary.json")).video.path == "film.mp4"
 
 
 def test_command_that_repeats_by_flags(record: Path) -> None:

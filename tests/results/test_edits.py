@@ -20,7 +20,7 @@ from vidsum.results.decisions import (
     read_decisions,
     write_decisions,
 )
-from vidsum.results.edited_parts import LEAST_S
+from vidsum.results.edited_parts import LEAST_S, subtract_spans
 from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import MIN_CHAPTER_S, Chapter, Chapters, Shots
@@ -145,7 +145,10 @@ def test_plan_keeps_what_was_decided(decisions: list[Decision]) -> None:
 
 def test_take_joins_what_it_overlaps_only() -> None:
     assert segments(take(5, 9.04))[0] == (3.2, 9.04)
-    assert segments(plan(60, *SEGMENTS), take(6.2, 9.04))[:2] == ((3.2, 6.2), (6.2, 9.04))
+    (state,) = edit_groups(summary(), [plan(60, *SEGMENTS), take(6.2, 9.04)])
+    assert [part.interval for part in state.parts][:2] == [(3.2, 6.2), (6.2, 9.04)]
+    assert state.by_hand == [(6.2, 9.04)]
+    assert segments(plan(60, *SEGMENTS), take(6.2, 9.04))[0] == (3.2, 9.04)  # no cut is there
 
 
 def test_weakest_parts_give_way_to_the_budget() -> None:
@@ -165,6 +168,44 @@ def test_a_part_that_keep_asked_for_does_not_give_way() -> None:
     weakest = min(SEGMENTS, key=lambda segment: CURVE[(segment[0] <= TIMES) & (segment[1] > TIMES)].mean())
     made = summary(provenance={"vidsum": "0", "summary": {"keep": [[*weakest]]}})
     assert {weakest, (40, 43)} <= {*apply_decisions(made, [take(40, 43)]).segments}
+
+
+def summary_with_keep(keep: Any) -> Summary:
+    return summary(provenance={"vidsum": "0", "summary": {"keep": keep}})
+
+
+def test_what_surrounds_a_kept_range_gives_way() -> None:
+    made = summary_with_keep([[32.0, 33.5]])
+    assert edit_groups(made, [])[0].by_hand == [(32.0, 33.5)]
+    assert (31.0, 35.0) in apply_decisions(made, [leave(3.2, 6.2)]).segments
+    edited = apply_decisions(made, [take(45, 57)])
+    assert edited.segments == ((32.0, 33.5), (45, 57))
+    check_document(edited)
+
+
+@given(st.lists(PAIRS.map(sorted), max_size=4), DECISIONS)
+def test_kept_ranges_change_no_segment_by_themselves(keep: list[Any], decisions: list[Decision]) -> None:
+    made = summary_with_keep(keep)
+    far = leave(60, 60)
+    assert apply_decisions(made, [far]).segments == SEGMENTS
+    (state,) = edit_groups(made, [])
+    kept = [(start_s, end_s) for start_s, end_s in keep if start_s < end_s]
+    for part in state.parts:
+        rests = subtract_spans([part.interval], kept)
+        assert part.by_hand or rests == [part.interval]
+        assert not part.by_hand or all(end_s - start_s < LEAST_S for start_s, end_s in rests)
+    edited = apply_decisions(made, decisions)
+    assert edited.duration_s <= edited.budget_s
+    check_document(edited)
+
+
+@pytest.mark.parametrize(
+    "facts", [{"keep": [3]}, {"keep": [[1, 2, 3]]}, {"keep": [["a", "b"]]}, {"keep": 3}, "keep"]
+)
+def test_made_up_kept_ranges(facts: Any) -> None:
+    made = summary(provenance={"vidsum": "0", "summary": facts})
+    with pytest.raises(InputError, match="does not hold what was edited"):
+        edit_groups(made, [])
 
 
 def test_leave_out_a_part_of_a_segment() -> None:
@@ -239,6 +280,27 @@ def test_cut_words_of_a_trimmed_film() -> None:
     assert edited.segments == ((2, 20), (21, 30), (31.5, 50))
     assert edited.removed[2] == Removal(30, 31.5, "deleted", "you know")
     assert original_of(edited) == trim()
+
+
+def cut(start_s: float, end_s: float, text: str) -> Decision:
+    return {"action": "leave", "start_s": start_s, "end_s": end_s, "text": text}
+
+
+@pytest.mark.parametrize(
+    ("decisions", "text"),
+    [
+        ([cut(30, 31, "hello"), take(30, 31), cut(30, 31, "hello")], "hello"),
+        ([cut(30, 31, "hello"), move(21, 30, 21, 31), cut(30, 31, "hello")], "hello"),
+        ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
+        ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
+        ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
+        ([cut(30, 31, "hello"), take(30.45, 30.55)], "hello"),  # too short to be put back
+        ([take(20, 21), cut(20, 21, "um")], "um"),
+    ],
+)
+def test_words_that_are_cut_again_are_there_once(decisions: list[Decision], text: str) -> None:
+    removed = apply_decisions(trim(), decisions).removed
+    assert [part.text for part in removed if part.reason == "deleted"] == [text]
 
 
 @given(DECISIONS)
@@ -330,6 +392,24 @@ def test_mark_moments_wrong_and_add_some() -> None:
     for wrong in ({**take(1, 2), "query": 2}, plan(3)):
         with pytest.raises(InputError, match="not a decision about moments"):
             apply_decisions(grounding(), [wrong])  # type: ignore[list-item]
+
+
+def grounding_with(*moments: Moment) -> Grounding:
+    query = QueryMoments("a dog", moments, np.zeros(0, np.float32), 0.9)
+    return replace(grounding(), queries=(query,), evidence=("picture",))
+
+
+def test_a_moved_moment_stays_itself_among_equal_scores() -> None:
+    first, same, other = Moment(5, 8, 3, present=0.9), Moment(10, 13, 2, present=0.6), Moment(30, 33, 2)
+    edited = apply_decisions(grounding_with(first, same, other), [move(10, 13, 10, 14)])
+    assert edited.queries[0].moments == (first, replace(same, end_s=14), other)
+
+
+def test_a_moment_that_is_moved_away_in_steps_stays_itself() -> None:
+    same = Moment(10, 13, 2, "speech", 0.6)
+    steps = [move(10, 13, 12, 16), move(12, 16, 15, 19), move(15, 19, 40, 42)]
+    (moment,) = apply_decisions(grounding_with(same), steps).queries[0].moments
+    assert moment == Moment(40, 42, 2, "speech", 0.6)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, lost_files, save_edited
 from vidsum.outputs.names import summary_files
 from vidsum.outputs.output_records import lock
-from vidsum.outputs.timelines import reopen_video
+from vidsum.outputs.timelines import absolute_path, reopen_video
 from vidsum.pipelines.replan import find_places, flags_of, plan_again
 from vidsum.results.clock import shift_times
 from vidsum.results.cut_list import Cutting
@@ -43,7 +43,7 @@ from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import round_number
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
-from vidsum.types import Progress
+from vidsum.types import Progress, VideoInfo
 from vidsum.video.probe import start_offset_s
 
 _SAME_S = 1e-3
@@ -82,7 +82,8 @@ class EditSession:
         self._saved = editable(result)
         if self._saved.video is None:
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
-        self.record, self.video = record, reopen_video(self._saved.video, video)
+        self.record = record
+        self.video = reopen_video(self._saved.video, video or _video_near(record, self._saved.video))
         self._made = replace(original_of(self._saved), video=self.video)
         self._extraction, self._with_video = extraction, with_video
         self._path, self._lock = decisions_path(record), Lock()
@@ -278,6 +279,8 @@ class EditSession:
         again = f"vidsum edit {shlex.quote(str(self.record))} --apply"
         if not isinstance(edited, Summary) or not isinstance(self._made, Summary):
             return again
+        if not self._extraction.cache:  # flags are tried by a plan, which would read the whole film again
+            return again
         outputs = flags_for_files(edited, files)
         if outputs is None:
             return again
@@ -288,3 +291,9 @@ class EditSession:
         if flags is None:
             return again
         return shlex.join(["vidsum", "summarize", self.video.path, *flags, *outputs])
+
+
+def _video_near(record: Path, video: VideoInfo) -> str | None:
+    """Return where a relative path of a video leads from the folder of the record, if only there."""
+    near = record.parent / video.path
+    return absolute_path(near) if near.is_file() and not Path(video.path).exists() else None

@@ -17,7 +17,7 @@ from vidsum.results.cached import find_features
 from vidsum.results.clock import shift_times
 from vidsum.results.decisions import Decision, NewPlan
 from vidsum.results.edited_parts import EditedParts, subtract_spans
-from vidsum.results.edits import Editable, edit_groups, original_of
+from vidsum.results.edits import Editable, apply_decisions, edit_groups, original_of
 from vidsum.results.moments import Highlights
 from vidsum.results.result import round_number
 from vidsum.results.summary import Summary
@@ -124,13 +124,13 @@ def flags_of(
     is_plain = plain.provenance == {name: made.provenance.get(name) for name in plain.provenance}
     if not is_plain or made.provenance.get("shots") or settings - {"budget", "keep", "drop"}:
         return None
-    for selection in _selections(made, state):
+    wanted = apply_decisions(made, decisions).segments
+    for selection in _selections(made, state, wanted):
         flags, read_back = _to_flags(selection, start_offset_s(video))
         try:
             again = plan_summary(plain, read_back, ShotSettings()).run().segments
         except UsageError:  # as parts to keep are rounded up to frames
             continue
-        wanted = [part.interval for part in state.parts]
         if len(again) == len(wanted) and all(
             abs(edge_s - other_s) < _SAME_S
             for span, other in zip(again, wanted, strict=True)
@@ -140,13 +140,13 @@ def flags_of(
     return None
 
 
-def _selections(made: Summary, state: EditedParts) -> Iterator[Selection]:
-    """Yield what may give the same summary: the decisions alone, or all parts by name."""
+def _selections(made: Summary, state: EditedParts, segments: Sequence[Interval]) -> Iterator[Selection]:
+    """Yield what may give the same summary: the decisions alone, or all segments by name."""
     if len(state.by_hand) + len(state.left) <= _MAX_FLAGS:
         yield _selection_of(made, state, state.limit_s)
-    if len(state.parts) <= _MAX_FLAGS:
-        length_s = state.length_s + len(state.parts) * 2 / made.video_fps  # they are rounded up to frames
-        yield Selection(budget=_seconds(length_s), keep=tuple(part.interval for part in state.parts))
+    if len(segments) <= _MAX_FLAGS:
+        length_s = state.length_s + len(segments) * 2 / made.video_fps  # they are rounded up to frames
+        yield Selection(budget=_seconds(length_s), keep=tuple(segments))
 
 
 def _selection_of(made: Summary, state: EditedParts, budget_s: float) -> Selection:

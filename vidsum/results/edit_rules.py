@@ -11,12 +11,12 @@ import numpy as np
 from vidsum.results.cut_list import Cutting
 from vidsum.results.decisions import Decision
 from vidsum.results.edited_chapters import decide_chapters
-from vidsum.results.edited_parts import EditedParts, Part, Score, decide, overlap_s
+from vidsum.results.edited_parts import LEAST_S, EditedParts, Part, Score, decide, subtract_spans
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import intervals_data, to_data
 from vidsum.results.shots import Chapter, Chapters
 from vidsum.results.summary import Reason, Removal, ScoredShot, Summary, Trim
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray, join_near
 
 _BY_HAND = "chosen by hand"
 _NOTED_SHARE = 0.9  # of the budget; less is explained
@@ -37,14 +37,19 @@ class EditRules:
 
 
 def _start_summary(summary: Summary) -> list[EditedParts]:
-    score, keep = _score_summary(summary), summary.provenance.get("summary", {}).get("keep", ())
+    """Return the segments, divided where a part begins or ends that `--keep` asked for: it does not give way.
 
-    def is_kept(segment: Interval) -> bool:
-        """Return whether `--keep` asked for a part of a segment: it stays, as what is taken on the page."""
-        return any(overlap_s(segment, (start_s, end_s)) > _SAME_S for start_s, end_s in keep)
-
-    parts = tuple(Part(*segment, score(segment), by_hand=is_kept(segment)) for segment in summary.segments)
-    return [EditedParts(parts, budget_s=summary.budget_s)]
+    A shorter rest than LEAST_S stays with it: segments are rounded up to frames.
+    """
+    spans = summary.provenance.get("summary", {}).get("keep", ())
+    keep = [(float(start_s), float(end_s)) for start_s, end_s in spans if start_s < end_s]
+    score, parts = _score_summary(summary), list[Part]()
+    for segment in summary.segments:
+        rests = subtract_spans([segment], keep)
+        rests = [rest for rest in rests if rest == segment or rest[1] - rest[0] >= LEAST_S]
+        parts += [Part(*rest, score(rest)) for rest in rests]
+        parts += [Part(*span, score(span), by_hand=True) for span in subtract_spans([segment], rests)]
+    return [EditedParts(_in_time(parts), budget_s=summary.budget_s)]
 
 
 def _score_summary(summary: Summary) -> Score:
@@ -58,8 +63,9 @@ def _decide_summary(summary: Summary, state: EditedParts, decision: Decision) ->
 def _finish_summary(
     summary: Summary, groups: Sequence[EditedParts], decisions: Sequence[Decision]
 ) -> Summary:
-    (state,) = groups
-    segments = tuple(part.interval for part in state.parts)
+    """Return a summary; parts that touch are a single segment, as there is no cut."""
+    segments = tuple(join_near(part.interval for part in groups[0].parts))
+    state = replace(groups[0], parts=tuple(Part(*segment) for segment in segments))
     is_short = state.length_s < _NOTED_SHARE * state.limit_s
     return replace(
         summary,
@@ -134,30 +140,41 @@ def _decide_trim(trim: Trim, state: EditedParts, decision: Decision) -> EditedPa
 
 def _finish_trim(trim: Trim, groups: Sequence[EditedParts], decisions: Sequence[Decision]) -> Trim:
     """Return a trimmed film; of what it lacks, what it lacked before keeps its reason."""
-    segments = list[Interval]()
-    for part in groups[0].parts:
-        if segments and part.start_s - segments[-1][1] < _SAME_S:
-            segments[-1] = segments[-1][0], part.end_s
-        else:
-            segments.append(part.interval)
+    segments = join_near((part.interval for part in groups[0].parts), _SAME_S)
     edges = [0.0, *(edge_s for segment in segments for edge_s in segment), trim.video_duration_s]
     gaps = [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high - low > _SAME_S]
-    texts = [
-        (decision["start_s"], decision["end_s"], decision["text"])
-        for decision in decisions
-        if decision["action"] == "leave" and "text" in decision
-    ]
-    removed = tuple(_removal(gap, trim.removed, texts) for gap in gaps)
-    return replace(trim, segments=tuple(segments), removed=removed)
+    known = _known_removals(trim.removed, decisions)
+    return replace(trim, segments=tuple(segments), removed=tuple(_removal(gap, known) for gap in gaps))
 
 
-def _removal(gap: Interval, removed: Sequence[Removal], texts: Sequence[tuple[float, float, str]]) -> Removal:
+def _known_removals(removed: Sequence[Removal], decisions: Sequence[Decision]) -> list[Removal]:
+    """Return what was removed and the words that were cut, without what was put back or cut again later."""
+    known = list(removed)
+    for decision in decisions:
+        span = 0.0, 0.0
+        if decision["action"] == "take":
+            span = decision["start_s"], decision["end_s"]
+        elif decision["action"] == "move":
+            span = decision["to_start_s"], decision["to_end_s"]
+        if span[1] - span[0] >= LEAST_S:
+            known = [part for part in known if not _has_middle(*span, part)]
+        if decision["action"] == "leave" and "text" in decision:
+            start_s, end_s = decision["start_s"], decision["end_s"]
+            known = [part for part in known if part.start_s < start_s or part.end_s > end_s]
+            known.append(Removal(start_s, end_s, "deleted", decision["text"]))
+    return sorted(known, key=lambda part: part.start_s)
+
+
+def _has_middle(start_s: float, end_s: float, part: Removal) -> bool:
+    return start_s <= (part.start_s + part.end_s) / 2 < end_s
+
+
+def _removal(gap: Interval, known: Sequence[Removal]) -> Removal:
     """Return what is missing in a gap, with the reason and the words of what was removed there."""
-    before = [part for part in removed if gap[0] <= (part.start_s + part.end_s) / 2 < gap[1]]
-    words = [text for start_s, end_s, text in texts if gap[0] <= (start_s + end_s) / 2 < gap[1]]
-    said = " ".join(filter(None, [*(part.text for part in before), *words]))
-    reason: Reason = "deleted" if words or not before else before[0].reason
-    return Removal(*gap, reason, said)
+    inside = [part for part in known if _has_middle(*gap, part)]
+    is_cut = not inside or any(part.reason == "deleted" for part in inside)
+    reason: Reason = "deleted" if is_cut else inside[0].reason
+    return Removal(*gap, reason, " ".join(part.text for part in inside if part.text))
 
 
 def _before_trim(trim: Trim) -> Mapping[str, Any]:
@@ -171,20 +188,21 @@ def _restore_trim(trim: Trim, before: Mapping[str, Any]) -> Trim:
 
 def _start_moments(grounding: Grounding) -> list[EditedParts]:
     return [
-        EditedParts(_in_time([Part(*moment.interval, moment.score) for moment in query.moments]))
+        EditedParts(
+            _in_time(
+                [
+                    Part(*moment.interval, moment.score, moment=number)
+                    for number, moment in enumerate(query.moments)
+                ]
+            )
+        )
         for query in grounding.queries
     ]
 
 
 def _decide_moments(grounding: Grounding, state: EditedParts, decision: Decision) -> EditedParts:
     best = max((part.score for part in state.parts), default=1.0)  # of what a person adds
-
-    def score(span: Interval) -> float:
-        """Return the score of the moment that a span overlaps most: its ends were moved."""
-        common = {part.score: overlap_s(part.interval, span) for part in state.parts}
-        return max(common, key=lambda score: common[score]) if max(common.values(), default=0) > 0 else best
-
-    return decide(state, decision, grounding.video_duration_s, score, whole=True)
+    return decide(state, decision, grounding.video_duration_s, lambda span: best, whole=True)
 
 
 def _finish_moments(
@@ -192,18 +210,22 @@ def _finish_moments(
 ) -> Grounding:
     queries = []
     for query, state in zip(grounding.queries, groups, strict=True):
-        ranked = sorted(state.parts, key=lambda part: (-part.score, not part.by_hand))
+        ranked = sorted(state.parts, key=_rank_of_moment)
         moments = tuple(_moment_of(part, query.moments) for part in ranked)
         queries.append(replace(query, moments=moments))
     return replace(grounding, queries=tuple(queries))
 
 
+def _rank_of_moment(part: Part) -> tuple[float, int]:
+    """Return what moments are in order of: of equal scores, added ones are first."""
+    return -part.score, -1 if part.moment is None else part.moment
+
+
 def _moment_of(part: Part, moments: Sequence[Moment]) -> Moment:
     """Return the moment of a part, with the probability and evidence that it had before its ends moved."""
-    for moment in moments:
-        if moment.score == part.score and overlap_s(moment.interval, part.interval) > 0:
-            return replace(moment, start_s=part.start_s, end_s=part.end_s)
-    return Moment(*part.interval, part.score)
+    if part.moment is None:
+        return Moment(*part.interval, part.score)
+    return replace(moments[part.moment], start_s=part.start_s, end_s=part.end_s)
 
 
 def _before_moments(grounding: Grounding) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ class Part:
     score: float = 0.0
     by_hand: bool = False  # whether somebody took it; others give way to it
     title: str = ""  # of a chapter
+    moment: int | None = None  # its number among the moments of its query; None: it is not from there
 
     @property
     def length_s(self) -> float:
@@ -90,24 +91,34 @@ def decide(
     to = _limited(decision["to_start_s"], decision["to_end_s"], duration_s)
     if to[1] - to[0] < LEAST_S:
         return state
-    return _fit(_take(_leave(state, span, whole=whole), to, score))
+    return _fit(_take(_leave(state, span, whole=whole), to, score, _most_in(state.parts, span)))
 
 
 def _limited(start_s: float, end_s: float, duration_s: float) -> Interval:
     return round_number(min(max(start_s, 0.0), duration_s)), round_number(min(max(end_s, 0.0), duration_s))
 
 
-def _take(state: EditedParts, span: Interval, score: Score) -> EditedParts:
+def _take(state: EditedParts, span: Interval, score: Score, moved: Part | None = None) -> EditedParts:
+    """Return the parts with a span; a part that was moved there, or that it overlaps, stays its moment."""
     if span[1] - span[0] < LEAST_S:
         return state
     joined = [part for part in state.parts if overlap_s(part.interval, span) > _SAME_S]
     start_s = min([span[0], *(part.start_s for part in joined)])
     end_s = max([span[1], *(part.end_s for part in joined)])
-    new = Part(start_s, end_s, score((start_s, end_s)), by_hand=True)
+    source = moved or _most_in(joined, span)
+    if source is None or source.moment is None:
+        source = Part(start_s, end_s, score((start_s, end_s)))
+    new = replace(source, start_s=start_s, end_s=end_s, by_hand=True)
     parts = sorted(
         [*(part for part in state.parts if part not in joined), new], key=lambda part: part.start_s
     )
     return replace(state, parts=tuple(parts), left=tuple(subtract_spans(state.left, [span])))
+
+
+def _most_in(parts: Iterable[Part], span: Interval) -> Part | None:
+    """Return the part that overlaps a span most; None: none does."""
+    common = [part for part in parts if overlap_s(part.interval, span) > _SAME_S]
+    return max(common, key=lambda part: overlap_s(part.interval, span), default=None)
 
 
 def _leave(state: EditedParts, span: Interval, *, whole: bool) -> EditedParts:

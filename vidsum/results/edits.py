@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -46,11 +47,12 @@ def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
 def edit_groups(result: Editable, decisions: Sequence[Decision]) -> list[EditedParts]:
     """Return the parts of a result, for each query where it has queries, after decisions about it as made.
 
-    Raises InputError: a decision is not about such a result.
+    Raises InputError: a decision is not about such a result, or the file was made up.
     """
     made = original_of(result)
     rules = _rules_of(made)
-    groups = rules.start(made)
+    with _whole_record():
+        groups = rules.start(made)
     for decision in decisions:
         query = int(decision.get("query", 0))  # type: ignore[call-overload]
         if decision["action"] not in rules.actions or query >= len(groups):
@@ -71,12 +73,19 @@ def original_of(result: Edited) -> Edited:
     if edit is None:
         return result
     provenance = {name: part for name, part in result.provenance.items() if name != KEY}
-    try:
+    with _whole_record():
         made: Edited = _rules_of(result).restore(result, edit["before"])
-    except (LookupError, TypeError, ValueError) as error:
+    return replace(made, provenance=provenance)
+
+
+@contextmanager
+def _whole_record() -> Iterator[None]:
+    """Let what a made-up provenance lacks end in an InputError."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         hint = "run the command again that made it"
         raise InputError("does not hold what was edited", hint) from error
-    return replace(made, provenance=provenance)
 
 
 def editable(result: Cutting) -> Editable:

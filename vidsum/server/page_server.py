@@ -198,6 +198,8 @@ class PageHandler(BaseHTTPRequestHandler):
             parameters = parse_qs(url.query, max_num_fields=100)
         except ValueError as error:
             raise UsageError("the address cannot be read") from error
+        if url.scheme or url.netloc:  # as proxies are asked; the host would be there twice
+            raise UsageError("ask for a path, without a host")
         is_visit = url.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
         is_near = is_visit or self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         if origin not in (None, f"http://{hosts[0]}") or not is_near:
