@@ -80,11 +80,11 @@ def scenes_in(content: Content, spans: Sequence[slice], enough: int) -> FloatArr
 
     A scene is shown in full by `enough` samples, or where it is all that a shorter part shows.
     """
-    shown = np.zeros((len(spans), int(content.scenes.max()) + 1), np.float32)
-    for row, span in zip(shown, spans, strict=True):  # most units show one of hundreds of scenes
+    shares = np.zeros((len(spans), int(content.scenes.max()) + 1), np.float32)
+    for row, span in zip(shares, spans, strict=True):  # most units show one of hundreds of scenes
         numbers, counts = np.unique(content.scenes[span], return_counts=True)
         row[numbers] = np.minimum(counts / min(counts.sum(), enough), 1)
-    return shown
+    return shares
 
 
 def likeness(content: Content, spans: Sequence[slice], samples: IntArray) -> FloatArray:

@@ -55,10 +55,10 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     blocks = (listed[first : first + _BLOCK] for first in range(0, len(listed), _BLOCK))
     shows = np.empty((0, 0), np.float32)
     for number, block in enumerate(blocks):  # all at once would take several times the memory
-        shown = _shows(film, block)
+        rows = _shows(film, block)
         if not number:
-            shows = np.empty((len(listed), shown.shape[1]), np.float32)
-        shows[number * _BLOCK : (number + 1) * _BLOCK] = shown
+            shows = np.empty((len(listed), rows.shape[1]), np.float32)
+        shows[number * _BLOCK : (number + 1) * _BLOCK] = rows
     required = [Unit(*run, SPOKEN) for run in marked_runs(video.required)]
     base = _shows(film, required).max(axis=0) if required else np.zeros(shows.shape[1], np.float32)
     return Objective(values, shows, base)

@@ -85,7 +85,7 @@ class Shorts:
 
     PANEL = "Output"
 
-    vertical: bool = option("Crop to 9:16, keeping the main subject in the picture.", False)
+    vertical: bool = option("Crop to 9:16, following the subject.", False)
     aspect: Aspect = option("Shape of --vertical.", "9:16", **_WITHOUT_FLAG)
     burn: bool = option("Burn captions of speech into the picture.", False)
 
