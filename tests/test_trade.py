@@ -26,7 +26,7 @@ def test_choice_is_no_longer_than_the_budget() -> None:
 
 
 def test_likeness_of_a_choice_is_the_mean_over_the_film() -> None:
-    assert units(0, 0, 0).shown(np.array([True, False, False])) == pytest.approx(2 / 3)
+    assert units(0, 0, 0).coverage(np.array([True, False, False])) == pytest.approx(2 / 3)
 
 
 def test_unit_has_the_mean_of_its_samples() -> None:

@@ -214,7 +214,7 @@ def answers_without_rule(path: Path) -> Answers:
 
 
 def fixed_facts(path: Path) -> str:
-    """What the test of a fixed camera measured."""
+    """Return the measurements of the test for a fixed camera, as text."""
     (features,), known = open_input(path, Extraction()).read(None)
     assert known is not None
     assert known.changes is not None

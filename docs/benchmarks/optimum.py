@@ -1,4 +1,4 @@
-"""How far the choice of units is from the best one, on small films whose choices are all tried.
+"""Compare the choice of units with the optimum, on small films where every choice is tried.
 
     python -m docs.benchmarks.optimum [--films 200]
 

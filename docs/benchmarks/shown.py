@@ -1,4 +1,4 @@
-"""What summaries show of their films: plain phrases, and clips that are always or never chosen.
+"""Compare what summaries show with their films: plain phrases, and clips always or never chosen.
 
     python -m docs.benchmarks.shown FOLDER [--seeds 601 602 ...] [--model auto uniform ...] [--extra FOLDER]
 

@@ -50,7 +50,7 @@ BINS = (-1, -0.7, -0.45, -0.25, -0.1, 0.1, 0.25, 0.45, 0.7, 1)  # of expected sc
 
 @dataclass(frozen=True)
 class Units:
-    """What a summary is chosen from."""
+    """The units of a film, from which a summary is chosen."""
 
     seconds: TimeArray  # [U]
     expected: TimeArray  # [U] mean expected score
@@ -70,7 +70,7 @@ class Units:
             left -= self.seconds[best]
             near = np.maximum(near, self.likeness[best])
 
-    def shown(self, chosen: BoolArray) -> float:
+    def coverage(self, chosen: BoolArray) -> float:
         """The mean likeness over the film."""
         return float(self.likeness[chosen].max(axis=0) @ self.seconds / self.seconds.sum())
 
@@ -113,7 +113,7 @@ class Judged:
         is_in = chosen[self.number]
         return Measured(
             float(self.people[is_in].mean()),
-            self.units.shown(chosen),
+            self.units.coverage(chosen),
             float(np.abs(self.cosines[:, is_in].mean(axis=1)).mean()),
         )
 
@@ -236,7 +236,7 @@ def print_films(folder: Path) -> None:
         of_films, shown = list[list[FilmClip]](), list[float]()
         for number, (film, (spans, units)) in enumerate(zip(films, made, strict=True)):
             chosen = choose(units, number)
-            shown.append(units.shown(chosen))
+            shown.append(units.coverage(chosen))
             of_films.append(
                 clips_of(film, [span for span, is_in in zip(spans, chosen, strict=True) if is_in])
             )

@@ -99,7 +99,7 @@ def spoken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     speech: Any = {"vidsum": "0", "video": source, "speech": {**by, "precision": "int8"}}
     removed = (Removal(19, 22, "filler", "word10"), Removal(50, 60, "silence"))
     facts = {"prices": {"speech": 1.0}, "map_sha256": digest}
-    asked = {"model": "similarity", "space": "vse", "queries": {"count": 2, "sha256": digest}}
+    grounding = {"model": "similarity", "space": "vse", "queries": {"count": 2, "sha256": digest}}
     evidence = {"extractor": "efficientnet_lite0"}
     queries = (
         QueryMoments("a dog", (Moment(12.0, 14.0, 3.0, present=0.9), Moment(30.0, 32.0, 2.0)), NO_CURVE, 0.9),
@@ -116,7 +116,7 @@ def spoken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         "moments": Grounding(
             *(queries, np.zeros(0), 2.0, 60.0, "similarity", "vse"),
-            provenance={"vidsum": "0", **evidence, "grounding": asked},
+            provenance={"vidsum": "0", **evidence, "grounding": grounding},
             **video,
         ),
     }

@@ -22,7 +22,8 @@ def spoken(*spans: tuple[float, float]) -> list[SpokenSentence]:
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=8), st.lists(st.floats(0, 300), max_size=20))
 def test_units_cover_the_film_without_long_ones(lengths: list[int], ends: list[float]) -> None:
     edges = np.concatenate([[0], np.cumsum(lengths)]).astype(float).tolist()
-    units = split_units(edges, spoken(*((max(end - 1, 0), end) for end in sorted(ends))))
+    sentences = [(max(end - 1, 0), end) for end in sorted(ends)]
+    units = split_units(edges, spoken(*sentences))
     assert (units[0][0], units[-1][1]) == (edges[0], edges[-1])
     assert all(before[1] == after[0] for before, after in pairwise(units))
     assert all(0 < end_s - start_s <= 15.001 for start_s, end_s in units)
@@ -64,16 +65,16 @@ def test_piece_lies_in_its_unit(spans: list[tuple[float, float]], has_curve: boo
 
 
 def test_pictures_are_decoded_once_and_together() -> None:
-    asked = list[list[float]]()
+    requests = list[list[float]]()
 
     def read(video: Any, times_s: Any, side: int, quality: int) -> list[bytes]:
-        asked.append(list(times_s))
+        requests.append(list(times_s))
         return [f"{time}".encode() for time in times_s]
 
     cache = PictureCache(None, [(n, n + 1.0) for n in range(10)], read)  # type: ignore[arg-type]
     assert [cache.picture(number) for number in (0, 1, 5, 2)] == [b"0.5", b"1.5", b"5.5", b"2.5"]
     assert cache.picture(9) == b"9.5"
-    assert len(asked) == 2
+    assert len(requests) == 2
     for number in (-1, 10):
         with pytest.raises(MissingError):
             cache.picture(number)

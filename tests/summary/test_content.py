@@ -1,4 +1,4 @@
-"""What a film shows and says: scenes, looks, words."""
+"""The content of a film: scenes, looks, words."""
 
 import numpy as np
 import pytest

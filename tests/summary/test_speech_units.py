@@ -28,8 +28,8 @@ def said(start_s: float, text: str, step_s: float = 0.5) -> list[tuple[float, fl
 
 
 def texts_of(*sentences: str, longest_s: float = 60.0, language: str = "en") -> list[str]:
-    """What the units of sentences say, one every ten seconds."""
-    words = itertools.chain(*(said(10.0 * n + 1, text) for n, text in enumerate(sentences)))
+    """Return the texts of the units, with a sentence every ten seconds."""
+    words = [word for n, text in enumerate(sentences) for word in said(10.0 * n + 1, text)]
     spoken = replace(transcript(*words), language=language)
     units = find_speech_units(spoken, 2.0, longest_s).units
     return [spoken.text_between(unit.start_s, unit.end_s) for unit in units]
@@ -129,7 +129,7 @@ def test_uncertain_speech_counts_half() -> None:
 
 def test_short_sentences_without_a_pause_are_joined() -> None:
     """Speech that goes on for five minutes, a sentence of 1.5 s after another."""
-    words = itertools.chain(*(said(1.5 * n, f"Maria{n} walks home quickly.", 0.35) for n in range(200)))
+    words = [word for n in range(200) for word in said(1.5 * n, f"Maria{n} walks home quickly.", 0.35)]
     units = find_speech_units(transcript(*words), 2.0, 45.0).units
     assert len(units) > 190
     assert min(unit.last_s - unit.first_s for unit in units) >= 2

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SENTENCES: Final = ("minilm", vse_map.NAME)  # extractors of the space: captions, and simulated pictures
 RIDGE_RATES = 0.3
-"""How far, as a fraction, the rate of features may be from the rate that ridge regression was trained with:
+"""Largest relative difference between the rate of features and the rate that ridge regression was trained on:
 it has no positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0  # maximum time from the start and to the end, in seconds: beyond, it carries no information
 
