@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import vidsum
-from tests.archive.serving import ask
 from tests.browsing import faults_of_looks, needs_chromium, open_window, until, wait_played, wait_stopped
 from tests.editing.conftest import editing
+from tests.server.serving import ask
 from vidsum.editing.edit_server import EditServer
 from vidsum.results.decisions import decisions_path, read_decisions
 
@@ -30,7 +30,7 @@ def spans(server: EditServer) -> list[tuple[float, float]]:
 
 
 def ask_edit(server: EditServer) -> Any:
-    return ask(server, "/api/edit").json  # type: ignore[arg-type]
+    return ask(server, "/api/edit").json
 
 
 def free_unit(server: EditServer) -> int:

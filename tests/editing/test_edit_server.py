@@ -11,18 +11,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.archive.serving import Answer
-from tests.archive.serving import ask as ask_any
 from tests.editing.conftest import editing
+from tests.server.serving import ask
 from vidsum.editing.edit_server import EditServer
 from vidsum.results.decisions import decisions_path, read_decisions
 
 TAKE = {"action": "take", "start_s": 6, "end_s": 8}
 WRITES = ("/api/decide", "/api/plan", "/api/undo", "/api/redo", "/api/save")
-
-
-def ask(server: EditServer, path: str, method: str = "GET", body: Any = None, **headers: str) -> Answer:
-    return ask_any(server, path, method, body, **headers)  # type: ignore[arg-type]
 
 
 def is_untouched(record: Path) -> bool:
