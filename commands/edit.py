@@ -114,6 +114,5 @@ def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> 
     about = Reply("edit", data={"url": server.url, "result": str(session.record)}, lines=(server.url,))
     stopped = serve_page(server, about, common, is_opened=settings.open)
     decisions = decisions_path(session.record)
-    return (
-        replace(stopped, lines=(*stopped.lines, f"decisions: {decisions}")) if decisions.exists() else stopped
-    )
+    lines = (*stopped.lines, *([f"decisions: {decisions}"] if decisions.exists() else []))
+    return replace(stopped, lines=lines)

@@ -251,6 +251,27 @@ def test_closed_page_loses_nothing(browser: Any, server: EditServer, record: Pat
     assert cell(tab, number).get_attribute("aria-pressed") == "true"
 
 
+def test_older_page_shows_what_another_did(browser: Any, server: EditServer, record: Path) -> None:
+    older, newer, number = opened(browser, server), opened(browser, server), free_unit(server)
+    cell(newer, number).click()
+    said(newer, "Taken")
+    taken = spans(server)
+    older.locator("#parts .leave").first.click()
+    said(older, "Another page changed the result, which this page shows now. Your last step was not made.")
+    assert spans(server) == taken
+    assert cell(older, number).get_attribute("aria-pressed") == "true"
+    older.locator("#parts .leave").first.click()
+    said(older, "Left out")
+    newer.keyboard.press("s")
+    until(newer, "document.getElementById('saving_title').textContent === 'Not saved'")
+    newer.get_by_role("button", name="Close").click()
+    newer.keyboard.press("s")
+    until(newer, "document.getElementById('saving_title').textContent === 'Saved'")
+    assert vidsum.load(record).segments == tuple(spans(server))  # type: ignore[attr-defined]
+    older.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    until(older, "document.getElementById('saved').textContent === 'Saved'")
+
+
 def many_units(about: dict[str, Any], count: int) -> dict[str, Any]:
     """The film with so many shots of five seconds, every seventh in the result."""
     units = [[5.0 * number, 5.0 * number + 5] for number in range(count)]

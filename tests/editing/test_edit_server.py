@@ -180,6 +180,21 @@ def test_two_pages_share_their_decisions(server: EditServer, record: Path) -> No
         assert read_decisions(decisions_path(record))["decisions"] == [TAKE]
 
 
+def test_change_of_an_older_state_is_refused(server: EditServer, record: Path) -> None:
+    with editing(record) as other:
+        older = ask(server, "/api/edit").json["revision"]
+        newer = ask(other, "/api/decide", "POST", TAKE, If_Match=older).json["revision"]
+        second = {**TAKE, "start_s": 30, "end_s": 31}
+        for path, body in (("/api/decide", second), ("/api/plan", {"limit": 5})):
+            assert ask(server, path, "POST", body, If_Match=older).status == 412
+        for path in ("/api/undo", "/api/redo", "/api/save"):
+            assert ask(server, path, "POST", {}, If_Match=older).status == 412
+        assert read_decisions(decisions_path(record))["decisions"] == [TAKE]
+        assert ask(server, "/api/edit").json["revision"] == newer != older
+        assert ask(server, "/api/decide", "POST", second, If_Match=newer).status == 200
+        assert read_decisions(decisions_path(record))["decisions"] == [TAKE, second]
+
+
 PROGRAM = [sys.executable, "-m", "vidsum", "edit", "--json"]
 
 

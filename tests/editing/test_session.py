@@ -138,6 +138,29 @@ def test_saved_files_are_vidsums_own(record: Path) -> None:
     assert spans(EditSession(record).undo())[0] == first
 
 
+def test_what_another_page_saved_is_taken_over(record: Path) -> None:
+    first, second = EditSession(record), EditSession(record)
+    first.decide(leave(*spans(first.describe())[0]))
+    first.save()
+    assert second.describe()["is_saved"]
+    second.decide(take(30, 31))
+    second.save()
+    assert first.describe()["is_saved"]
+    assert vidsum.load(record).segments == tuple(spans(second.describe()))  # type: ignore[attr-defined]
+
+
+def test_result_that_was_made_again_is_not_replaced(record: Path, made: Path) -> None:
+    session = EditSession(record)
+    session.decide(take(30, 31))
+    vidsum.write_json(vidsum.summarize(made / "film.mp4", "8s"), record)
+    content = record.read_bytes()
+    for change in (session.save, session.undo, session.describe):
+        with pytest.raises(UsageError, match="was made again"):
+            change()
+    assert record.read_bytes() == content
+    assert read_decisions(decisions_path(record))["decisions"] == [take(30, 31)]
+
+
 def test_command_without_a_cache_needs_no_plan(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = EditSession(record, extraction=Extraction(cache=False), with_video=True)
     monkeypatch.delattr("vidsum.editing.session.flags_of")
