@@ -140,7 +140,7 @@ def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
     """Return mean time between frames without holes, whether it varies, and the frames missing in holes.
 
-    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes of damage, and so are
+    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes of damage. So are
     gaps of several frames next to them: frames at the ends of a hole are stored in another order.
     """
     gaps_s = np.diff(frames_s)
