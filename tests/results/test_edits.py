@@ -213,6 +213,13 @@ def test_leave_out_a_part_of_a_segment() -> None:
     assert segments(leave(3.2 + LEAST_S / 2, 6.2)) == SEGMENTS[1:]
 
 
+def test_a_shot_of_a_few_frames_is_taken() -> None:
+    short = (40.0, 40.08)
+    assert short in segments(take(*short))
+    assert edit_groups(summary(), [take(*short), move(*short, 40.0, 40.04)])[0].by_hand == [(40.0, 40.04)]
+    assert segments(take(40.0, 40.0)) == SEGMENTS
+
+
 def test_move_an_end() -> None:
     assert segments(move(3.2, 6.2, 3.2, 5.5))[0] == (3.2, 5.5)
     assert edit_groups(summary(), [move(3.2, 6.2, 3.2, 5.5)])[0].left == ((5.5, 6.2),)
