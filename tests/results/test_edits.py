@@ -301,7 +301,7 @@ def cut(start_s: float, end_s: float, text: str) -> Decision:
         ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
         ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
         ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
-        ([cut(30, 31, "hello"), take(30.45, 30.55)], "hello"),  # too short to be put back
+        ([cut(30, 31, "hello"), take(30.499, 30.505)], "hello"),  # too short to be put back
         ([take(20, 21), cut(20, 21, "um")], "um"),
     ],
 )
