@@ -48,7 +48,7 @@ from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps,
 from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.times import format_timestamp, parse_subtitles
+from vidsum.times import find_faulty_times, format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -179,7 +179,10 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
+    text = read_text(path)
+    if faulty := find_faulty_times(text):
+        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
+    cues = shift_times(parse_subtitles(text), -offset_s)
     if not cues:
         raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []

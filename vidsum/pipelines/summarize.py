@@ -181,6 +181,7 @@ class _Work:
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
+        warnings = (*(transcript.warnings if transcript else ()), *warnings)
         shortest_s = min(selection.min_segment_s, budget_s)
         speech = find_speech_units(transcript, shortest_s, budget_s) if transcript else SpokenParts()
         words = protected_words(selection, transcript, budget_s) if transcript else []

@@ -166,7 +166,11 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
         return "names no schema of vidsum"
     faults = [_wrong_numbers(document), _against_schema(document, kind)]
     if kind in (*_CUTTING, "descriptions", "screen_text"):
-        faults += [_wrong_path(document["video"]), _wrong_segments(document, kind), _wrong_curves(document)]
+        faults += [
+            _wrong_path(document.get("video")),
+            _wrong_segments(document, kind),
+            _wrong_curves(document),
+        ]
     try:
         return next(chain.from_iterable(faults), None)
     except RecursionError:
