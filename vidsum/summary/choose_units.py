@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vidsum.summary.constraints import VideoFrames, cut_edges
-from vidsum.summary.film import WORTHLESS, Film, mean_in, objective_of
+from vidsum.summary.demands import meet_demands
+from vidsum.summary.film import WORTHLESS, Film, demands_of, mean_in, objective_of
 from vidsum.summary.optimise import Excluded, maximise
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
 from vidsum.types import BoolArray, IntArray
@@ -45,7 +46,9 @@ def choose_units(
     chosen, listed = video.required.copy(), list(units)
     if listed:
         sizes = np.array([_new_frames(unit, video) for unit in listed], np.int64)
-        numbers = maximise(objective_of(film, units), sizes, room, exclusion(listed, limits))
+        objective, excluded = objective_of(film, units), exclusion(listed, limits)
+        numbers = maximise(objective, sizes, room, excluded)
+        numbers = meet_demands(objective, demands_of(film, listed), sizes, room, excluded, numbers)
         for unit in _lengthen(film, silent, [listed[number] for number in numbers], limits):
             chosen[unit.start : unit.end] = True
     return chosen

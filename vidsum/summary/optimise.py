@@ -64,10 +64,10 @@ def _fill(
     """Return chosen units with those added that fit, the highest gain first."""
     chosen, covered = [*chosen], objective.represented(chosen)
     room -= int(sizes[chosen].sum())
-    is_out = _are_out(excluded, chosen, len(sizes))
+    is_out = excluded_by(excluded, chosen, len(sizes))
     candidates = candidates[(sizes[candidates] <= room) & ~is_out[candidates]]
     divisors = np.maximum(sizes, 1) if by_frame else np.ones_like(sizes)
-    first = _gains(objective, covered, candidates) / divisors[candidates]
+    first = gains_of(objective, covered, candidates) / divisors[candidates]
     waiting = [
         (-gain, unit, len(chosen)) for gain, unit in zip(first.tolist(), candidates.tolist(), strict=True)
     ]
@@ -85,14 +85,14 @@ def _fill(
         stale = [unit]
         while waiting and len(stale) < _AT_ONCE and waiting[0][2] < len(chosen):
             stale.append(heapq.heappop(waiting)[1])
-        gains = _gains(objective, covered, np.array(stale)) / divisors[stale]
+        gains = gains_of(objective, covered, np.array(stale)) / divisors[stale]
         for gain, unit in zip(gains.tolist(), stale, strict=True):
             if sizes[unit] <= room and not is_out[unit]:
                 heapq.heappush(waiting, (-gain, unit, len(chosen)))
     return chosen
 
 
-def _are_out(excluded: Excluded, chosen: Sequence[int], n_units: int) -> BoolArray:
+def excluded_by(excluded: Excluded, chosen: Sequence[int], n_units: int) -> BoolArray:
     """Return [N] which units may not join the chosen ones."""
     is_out = np.zeros(n_units, np.bool_)
     for number, unit in enumerate(chosen):
@@ -100,7 +100,7 @@ def _are_out(excluded: Excluded, chosen: Sequence[int], n_units: int) -> BoolArr
     return is_out
 
 
-def _gains(objective: Objective, covered: FloatArray, units: IntArray) -> TimeArray:
+def gains_of(objective: Objective, covered: FloatArray, units: IntArray) -> TimeArray:
     """Return [n] how much each unit adds to the value where `covered` [J] is represented."""
     gains = objective.values[units].copy()
     for start in range(0, len(units), _BLOCK):
@@ -117,7 +117,7 @@ def _exchange(
     """Return a choice in which the least useful units gave way to others, once each, then to longer ones."""
     best, everything = [*chosen], np.arange(len(sizes))
     # one that adds nothing to the choice adds nothing in another's place
-    gains = _gains(objective, objective.represented(best), everything)
+    gains = gains_of(objective, objective.represented(best), everything)
     promising = np.argsort(-gains / np.maximum(sizes, 1), kind="stable")[:_CANDIDATES]
     for unit in _least_useful(objective, best, _GIVING):
         others, left = [other for other in best if other != unit], promising[promising != unit]
@@ -174,7 +174,7 @@ def _may_gain(
 
     Together they add no more than each on its own, so no more than the room times the highest gain per frame.
     """
-    gains = _gains(objective, objective.represented(others), candidates)
+    gains = gains_of(objective, objective.represented(others), candidates)
     highest = float((gains / np.maximum(sizes[candidates], 1)).max(initial=0))
     missing = objective.value(chosen) - objective.value(others)
     return highest * (room - int(sizes[[*others]].sum())) > missing
