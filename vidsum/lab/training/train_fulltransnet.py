@@ -134,6 +134,7 @@ def train_split(
     return fitted, warnings
 
 
+@torch.inference_mode()
 def spread_of(model: FullTransNet, examples: Sequence[Example]) -> Spread:
     """Return the mean over videos, with the key frames before each step as they should be."""
     perplexities, deviations = [], []
