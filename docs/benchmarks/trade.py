@@ -269,7 +269,7 @@ def print_films(folder: Path) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="--tvsum data/tvsum --summe data/summe")
     for name in ("--tvsum", "--summe"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--splits", nargs="+", default=["canonical"])
