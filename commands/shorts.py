@@ -14,7 +14,7 @@ from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import check_clips, clip_place, main_outputs, with_files
-from vidsum.commands.batch import Clipping, Videos, keep_subtitles, run_verb
+from vidsum.commands.batch import Exporting, Videos, keep_subtitles, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
@@ -50,7 +50,7 @@ class ShortOutputs(Checked):
 def shorts(
     sources: Videos,
     settings: ShortSettings,
-    common: Clipping,
+    common: Exporting,
     extra: ShortOutputs,
     extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "subtitles", "reader"))],
 ) -> None:
@@ -64,8 +64,7 @@ def shorts(
     common = keep_subtitles(inputs, extraction, common, saves=True)
     files = {}
     for path, json in main_outputs(inputs, "_shorts.json", (".json",), common).items():
-        folder = common.clip_folder(json, clips=not common.to_stdout)
-        files[path] = {"json": json, **({"clips": folder} if folder else {})}
+        files[path] = {"json": json, **({} if common.to_stdout else {"clips": json.parent})}
     if not extra.dry_run:
         inputs = check_clips(with_files(inputs, files, common), _stem)
     work = partial(shorts_of_one, settings, extraction, extra, common)

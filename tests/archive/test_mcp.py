@@ -79,7 +79,11 @@ def test_tools_that_write_are_offered_on_demand(videos: Path) -> None:
     tools = Tools(Folders([str(videos)]))
     assert [tool.name for tool in list_tools(build_server(tools, can_write=False))] == READING
     offered = list_tools(build_server(tools, can_write=True))
-    assert {tool.name for tool in offered if not tool.annotations.read_only_hint} == {"index", "clip"}
+    assert {tool.name for tool in offered if not tool.annotations.read_only_hint} == {
+        "index",
+        "clip",
+        "shorts",
+    }
     assert call_tool(build_server(tools, can_write=False), "clip", error=True) == "Unknown tool: clip"
 
 

@@ -74,7 +74,8 @@ def write_clips(
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)
     spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
     for path, _ in () if overwrite else spans:
-        own_record(path).require_ours([path])
+        for file in (path, *_subtitle_paths(result, path)):
+            own_record(file).require_ours([file])
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
     subtitles = partial(_write_subtitles, result, extraction, progress)

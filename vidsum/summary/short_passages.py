@@ -19,12 +19,13 @@ from vidsum.results.transcript import Transcript
 from vidsum.summary.content import Content, likeness
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import maximise
-from vidsum.summary.speech_units import SpeechUnit, is_question, standing_run, with_silence
+from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, is_question, standing_run, with_silence
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _GAP_S: Final = 3.0  # silence that no thought goes on over
 _PARAGRAPH_S: Final = 1.0  # silence that a thought is clearly over with
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
+_LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
 _OPENING, _SHOWS = 1.0, 1.0
 """Worth of a clear beginning and end, and of a deviation of what passages show of the video."""
 _SAME: Final = 0.5  # fraction of three words in a row that two passages share, if they say the same
@@ -122,7 +123,7 @@ def _spans(
             said_s = sentences[last].end_s - sentences[first].start_s
             if said_s > length_s[1] or (last > first and pauses_s[last] > _GAP_S):
                 break
-            if ends[last] and said_s >= length_s[0]:
+            if ends[last] and said_s + 2 * SILENCE_S >= length_s[0]:
                 spans.append((first, last))
     return spans
 
@@ -155,10 +156,11 @@ def value_passages(
     spans = [samples_between(times, part.start_s, part.end_s) for part in passages]
     chosen = np.unique(np.linspace(0, len(times) - 1, _MOST_SAMPLES).round().astype(int))
     alike = likeness(content, spans, chosen) / np.float32(len(chosen))
-    spread = float(alike.sum(axis=1, dtype=np.float64).std())
+    shown = alike.sum(axis=1, dtype=np.float64)
+    spread = max(float(shown.std()), _LEAST_SPREAD * float(shown.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _OPENING * np.array([part.opening for part in passages])
-    return values, alike * np.float32(_SHOWS / max(spread, 1e-6))
+    return values, alike * np.float32(_SHOWS / spread)
 
 
 def choose_passages(
