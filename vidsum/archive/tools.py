@@ -293,7 +293,6 @@ class Tools:
         count: Annotated[int, Field(ge=1, le=20, description="Maximum number of shorts.")] = 3,
         shortest_s: Annotated[float, Field(ge=1, le=600, description="Shortest length in seconds.")] = 20.0,
         longest_s: Annotated[float, Field(ge=1, le=600, description="Longest length in seconds.")] = 60.0,
-        offset: Offset = 0,
         progress: Progress | None = None,
     ) -> ShortsAnswer:
         """Write the best passages of a video as upright MP4s with captions, in the folder of this server for
@@ -310,7 +309,7 @@ class Tools:
             for path, part in zip(paths, made.shorts, strict=True)
         ]
         facts = ShortsAnswer(warnings=(*made.warnings, *filter(None, [made.note])))
-        return to_page(round_facts(facts), "shorts", shorts, offset)
+        return to_page(round_facts(facts), "shorts", shorts, 0)
 
     def _count_clips(self, number: int, length_s: float) -> None:
         """Count clips that are about to be written. Raises ToolUseError: the server has written enough."""
