@@ -20,7 +20,7 @@ from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import option_type, options_of_type
 from vidsum.shots.settings import ChapterSettings, ShotSettings
 from vidsum.speech.settings import Transcription, Trimming
-from vidsum.summary.settings import Selection
+from vidsum.summary.settings import Selection, ShortSettings
 from vidsum.video.settings import Clips, Shorts, SoundLevel
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
@@ -39,6 +39,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ChapterOptions": ("ReadingOptions", ChapterSettings, ()),
+    "ShortOptions": ("ReadingOptions", ShortSettings, ()),
     "SoundOptions": ("TypedDict", SoundLevel, ()),
     "ClipOptions": ("SoundOptions", Shorts, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s",)),

@@ -113,7 +113,7 @@ def style_for(
     """Return a function that gives the style of each clip, and a list that it adds warnings to."""
     if shorts == Shorts():
         return lambda _: ClipStyle(), []
-    from vidsum.pipelines.shorts import ClipStyler
+    from vidsum.pipelines.clip_style import ClipStyler
 
     looks = ClipStyler(video, shorts, extraction, progress)
     return looks.of, looks.warnings

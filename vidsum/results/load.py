@@ -243,7 +243,7 @@ def _wrong_segments(document: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
-    names = ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
+    names = ("segments", "removed", "shots", "chapters", "shorts", "moments", "descriptions", "lines")
     lists = {name: document[name] for name in names if name in document}
     for number, query in enumerate(document.get("queries", ())):
         lists[f"queries[{number}].moments"] = query["moments"]
