@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.read_text import read_screen as read_screen
+    from vidsum.pipelines.reel import make_reel as make_reel
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import iter_results as iter_results
     from vidsum.pipelines.sources import read_frames as read_frames
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from vidsum.results.moments import Highlights as Highlights
     from vidsum.results.moments import Moment as Moment
     from vidsum.results.moments import QueryMoments as QueryMoments
+    from vidsum.results.reel import Reel as Reel
     from vidsum.results.result import Result as Result
     from vidsum.results.screen_text import ScreenLine as ScreenLine
     from vidsum.results.screen_text import ScreenText as ScreenText
@@ -90,6 +92,7 @@ _NAMES = {
     "pipelines.plan": "extract",
     "outputs.bundle": "write_report",
     "pipelines.read_text": "read_screen",
+    "pipelines.reel": "make_reel",
     "pipelines.sources": "iter_results read_frames Video",
     "pipelines.transcribe": "transcribe",
     "outputs.audio_description": "write_audio_description",
@@ -102,6 +105,7 @@ _NAMES = {
     "results.features": "Features",
     "results.load": "load",
     "results.moments": "Grounding Highlights Moment QueryMoments",
+    "results.reel": "Reel",
     "results.result": "Result",
     "results.screen_text": "ScreenLine ScreenText",
     "results.shots": "Chapter Chapters Shots",
@@ -121,6 +125,7 @@ _COMMANDS = {
     "search": "Archive",
     "export": "write_timeline",
     "moments": "ground",
+    "reel": "make_reel",
     "shots": "find_shots",
 }
 """Functions with another name than their command or result."""
