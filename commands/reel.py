@@ -1,7 +1,7 @@
 """`vidsum reel`: the best of many clips and photographs as one film, as MP4 and JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,6 @@ from vidsum.options import Checked, option
 from vidsum.outputs.names import require_suffix
 from vidsum.summary.settings import ReelSettings, Selection
 from vidsum.times import format_time
-from vidsum.video.settings import Encoding
 
 if TYPE_CHECKING:
     from vidsum.results.reel import Reel
@@ -50,7 +49,6 @@ class ReelOutputs(Checked):
 
     PANEL = "Output"
 
-    encoding: Annotated[Encoding, Only(("crf",))] = field(default_factory=Encoding)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
 
@@ -73,11 +71,16 @@ def reel(
     Writes reel.mp4 and reel.json into the current folder. With -o FILE.mp4 they are FILE.mp4 and FILE.json;
     with -o FILE.json there is no MP4. What cannot be read is named and left out.
     """
+    from vidsum.outputs.timelines import require_joint
+    from vidsum.results.formats import PROGRAMS
+
     inputs = read_inputs(sources, common, photographs=True)
     target = Path(_DEFAULT if common.output is None or common.to_stdout else common.output)
     if common.output is not None and not common.to_stdout:
         require_suffix(target, (".mp4", ".json"))
-    item = BatchInput(f"{len(inputs)} input{'s' * (len(inputs) > 1)}")
+    for name in common.export:
+        require_joint(PROGRAMS.get(name, name), name)
+    item = BatchInput(f"{len(inputs)} input{'s' * (len(inputs) > 1)}", is_joint=True)
     common = replace(common, reads={**reads_of(each.path for each in inputs), **common.reads})
     if not (extra.dry_run or common.to_stdout):
         files = {"json": target.with_suffix(".json")}
@@ -117,14 +120,14 @@ def make_one(
         return Reply(lines=(_describe(names, result),), table=_table(result))
 
     def write_video(result: Reel, path: Path) -> tuple[str, ...]:
-        return encode_reel(result, path, extra.encoding, extraction, progress)
+        return encode_reel(result, path, extraction.device, progress)
 
     spec = ResultSpec(
         plan.provenance,
         partial(plan.run, progress),
         Reel.from_dict,
         {"video": write_video},
-        tags={"video": extra.encoding.tag()},
+        tags={"video": ""},
     )
     answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)
     left_out = [(part["path"], part["fault"]) for part in answer.data.get("left_out", ())]

@@ -23,6 +23,7 @@ class BatchInput:
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
     exports: tuple[str, ...] = ()  # kinds of files that are made from the result
     fault: VidsumError | None = None  # why none of the files can be made
+    is_joint: bool = False  # whether it stands for several inputs, of which one result is made
 
     @property
     def name(self) -> str:

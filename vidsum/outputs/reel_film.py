@@ -1,38 +1,34 @@
-"""The MP4 and the timelines of a reel, from the originals."""
+"""The MP4 of a reel, from the originals."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import label_of
+from vidsum.outputs.timelines import require_unchanged
 from vidsum.pipelines.shorts import choose_framing
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.reel import Reel, ReelSegment
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.framing import Framing
-from vidsum.video.settings import Encoding
 from vidsum.video.write_film import FilmPart, write_film
 
 
-def encode_reel(
-    reel: Reel, path: Path, encoding: Encoding, extraction: Extraction, progress: Progress | None
-) -> tuple[str, ...]:
+def encode_reel(reel: Reel, path: Path, device: str, progress: Progress | None) -> tuple[str, ...]:
     """Write a reel as one MP4, whatever is in the way, and return warnings.
 
     Raises InputError: a source is not there any more, or is another one.
     """
     canvas = reel.canvas
-    parts = [*_parts_of(reel, extraction.device, progress)]
+    parts = [*_parts_of(reel, device, progress)]
     return write_film(
         parts,
         (canvas.width, canvas.height),
         canvas.rate,
         path,
         music=reel.music.path if reel.music else None,
-        crf=encoding.crf,
-        comment=label_of(reel.provenance, encoding.tag()),
+        comment=label_of(reel.provenance),
         progress=progress,
     )
 
@@ -61,10 +57,5 @@ def source_video(reel: Reel, segment: ReelSegment) -> VideoInfo | None:
     Raises InputError: it is not there any more, or is another one.
     """
     source = reel.sources[segment.source]
-    try:
-        n_bytes = Path(source.path).stat().st_size
-    except OSError as error:
-        raise InputError("is not there any more", subject=source.path) from error
-    if n_bytes != source.bytes:
-        raise InputError("not the file that the reel was made from", subject=source.path)
+    require_unchanged(source)
     return probe_video(source.path, Extraction()) if source.kind == "video" else None
