@@ -26,7 +26,9 @@ from vidsum.io.atomic import make_folder
 from vidsum.io.paths import reads_of, require_not_read
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone
+from vidsum.outputs.mp4 import write_video
 from vidsum.pipelines.ground import ground
+from vidsum.pipelines.reel import make_reel
 from vidsum.pipelines.sources import has_pictures, probe_video
 from vidsum.pipelines.summarize import summarize
 from vidsum.pipelines.transcribe import transcribe
@@ -125,6 +127,24 @@ class ClipAnswer(Answer):
     path: str
     duration_s: float
     has_audio: bool
+
+
+@dataclass(frozen=True)
+class SourceSpan:
+    """A part [start_s, end_s) of a video."""
+
+    video: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReelAnswer(AnswerPage):
+    """The film that was written, and its parts, in order."""
+
+    path: str
+    duration_s: float
+    parts: list[SourceSpan] = field(default_factory=list)
 
 
 class Tools:
@@ -257,18 +277,52 @@ class Tools:
         spans = [(part.start_s, part.end_s) for part in parts]
         info = probe_video(source, Extraction())
         length_s = sum(max(0.0, min(end_s, info.duration_s) - start_s) for start_s, end_s in spans)
-        if self._n_clips >= _MAX_CLIPS or self._clips_s + length_s > _MAX_CLIPS_S:
-            limit = f"{_MAX_CLIPS} clips of {_MAX_CLIPS_S / 3600:.0f} hours in all"
-            raise ToolUseError(f"this server writes {limit} at most", hint="ask the user to start it again")
+        self._count_clip(length_s)
         make_folder(self._output)
         label = label_of({"clip": [source, *spans]})
-        self._n_clips += 1
-        self._clips_s += length_s
         write = partial(write_segments, info, spans, comment=label, progress=progress)
         written, _ = write_alone(own_record(target), write, overwrite=False, reads=reads)
         facts = {"path": str(target), "duration_s": written.duration_s, "has_audio": written.has_audio}
         answer: ClipAnswer = round_facts(ClipAnswer(warnings=written.warnings, **facts))  # type: ignore[arg-type]
         return answer
+
+    def reel(
+        self,
+        name: Annotated[str, Field(description="Name of the file to write, such as `holiday.mp4`.")],
+        names: Annotated[Sequence[str], Field(description="Videos or folders; none: all folders.")] = (),
+        budget: Annotated[str, Field(description="Maximum length: `90s` or `2m`.")] = "2m",
+        titles: Annotated[bool, Field(description="Show the day where a new day begins.")] = False,
+        offset: Offset = 0,
+        progress: Progress | None = None,
+    ) -> ReelAnswer:
+        """Write the best parts of many videos as one MP4, in order of recording, in the folder of this server
+        for clips. May take many minutes.
+        """
+        if self._output is None:
+            raise ToolUseError("this server writes no files")
+        sources, target = self._folders.videos(names), self._target(name)
+        reads = reads_of(sources)
+        require_not_read(target, reads)
+        own_record(target).require_ours([target])
+        made = make_reel(sources, budget, titles=titles, progress=progress)
+        self._count_clip(made.duration_s)
+        make_folder(self._output)
+        warnings = write_video(made, target, progress=progress)
+        parts = [
+            SourceSpan(made.sources[part.source].path, part.start_s, part.end_s) for part in made.segments
+        ]
+        left_out = tuple(f"left out: {part.path}: {part.fault}" for part in made.left_out)
+        messages = (*made.warnings, *warnings, *left_out)
+        facts = ReelAnswer(warnings=messages, path=str(target), duration_s=made.duration_s)
+        return to_page(round_facts(facts), "parts", parts, offset)
+
+    def _count_clip(self, length_s: float) -> None:
+        """Count a clip that is written. Raises ToolUseError: one too many, or too long."""
+        if self._n_clips >= _MAX_CLIPS or self._clips_s + length_s > _MAX_CLIPS_S:
+            limit = f"{_MAX_CLIPS} clips of {_MAX_CLIPS_S / 3600:.0f} hours in all"
+            raise ToolUseError(f"this server writes {limit} at most", hint="ask the user to start it again")
+        self._n_clips += 1
+        self._clips_s += length_s
 
     def _target(self, name: str) -> Path:
         """Return the file of a clip. Raises ToolUseError: not a plain name."""

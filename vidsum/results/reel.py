@@ -117,6 +117,11 @@ class Reel(Result):
         """Length of the film."""
         return float(sum(segment.length_s for segment in self.segments))
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the files that it was made from."""
+        return (*(source.path for source in self.sources), *([self.music.path] if self.music else []))
+
     def __repr__(self) -> str:
         used = count_text(len({segment.source for segment in self.segments}), "input")
         count = count_text(len(self.segments), "segment")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ _GAIN_DB: Final = (-24.0, 12.0)  # of a part: more would lift the noise of a sil
 FADE_S: Final = 0.2  # at both ends of a part
 _DUCK_S: Final = 0.3  # in which the music goes down and up
 _MUSIC_END_S: Final = 2.0  # in which the music ends
+_SILENT: Final = 1e-3  # level at the end of a file that is not repeated
 _BYTES: Final = 4 * N_CHANNELS  # of a sample
 
 
@@ -128,15 +129,15 @@ def _under_speech(part: SoundPart, film_end: int) -> FloatArray:
 class _Music:
     """A file's sound at the level of music, from the start again where it ends."""
 
-    def __init__(self, source: SoundSource, gain: float) -> None:
-        self._source, self._gain, self._next = source, np.float32(gain), 0
+    def __init__(self, source: SoundSource, length: int, gain: float) -> None:
+        self._source, self._length, self._gain, self._next = source, length, np.float32(gain), 0
 
     def read(self, count: int) -> FloatArray:
         made = list[FloatArray]()
         while (missing := count - sum(block.shape[1] for block in made)) > 0:
-            if self._source.is_over:
+            if self._next >= self._length:
                 self._next = 0
-            size = min(missing, RATE)
+            size = min(missing, RATE, self._length - self._next)
             made.append(self._source.read(self._next, size))
             self._next += size
         return np.hstack(made) * self._gain
@@ -144,10 +145,15 @@ class _Music:
 
 @contextmanager
 def _open_music(path: str) -> Iterator[_Music]:
-    def read_all(source: Any) -> Iterator[FloatArray]:
+    length = 0
+
+    def read_all(source: SoundSource) -> Iterator[FloatArray]:
+        nonlocal length
         first = 0
         while not source.is_over:
-            yield source.read(first, RATE)
+            yield (block := source.read(first, RATE))
+            loud = np.flatnonzero(np.abs(block).max(axis=0) > _SILENT)
+            length = first + int(loud[-1]) + 1 if len(loud) else length
             first += RATE
 
     with open_sound(Path(path), Jumps(), stereo_rate=RATE) as source:
@@ -156,7 +162,7 @@ def _open_music(path: str) -> Iterator[_Music]:
         loudness = measure_loudness(read_all(source), RATE, LAYOUT)
         if loudness.is_silent:
             raise InputError("is silent", subject=path)
-        yield _Music(source, 10 ** ((_MUSIC_LUFS - loudness.lufs) / 20))
+        yield _Music(source, length, 10 ** ((_MUSIC_LUFS - loudness.lufs) / 20))
 
 
 def sample_at(tick: int, rate: Fraction) -> int:
