@@ -81,7 +81,7 @@ def reel(
     for name in common.export:
         require_joint(PROGRAMS.get(name, name), name)
     item = BatchInput(f"{len(inputs)} input{'s' * (len(inputs) > 1)}", is_joint=True)
-    common = replace(common, reads={**reads_of(each.path for each in inputs), **common.reads})
+    common = replace(common, reads={**reads_of(source.path for source in inputs), **common.reads})
     if not (extra.dry_run or common.to_stdout):
         files = {"json": target.with_suffix(".json")}
         files |= {"video": target} if target.suffix == ".mp4" else {}
@@ -105,13 +105,13 @@ def make_one(
     """Make a reel of all inputs."""
     from vidsum.outputs.reel_film import encode_reel
     from vidsum.pipelines.download import update_copy
-    from vidsum.pipelines.reel import plan_reel
+    from vidsum.pipelines.make_reel import plan_reel
     from vidsum.results.reel import Reel
 
-    for each in inputs:
-        if each.url:
-            update_copy(each.url, Path(each.path), common.max_download, progress)
-    paths = [each.path for each in inputs]
+    for source in inputs:
+        if source.url:
+            update_copy(source.url, Path(source.path), common.max_download, progress)
+    paths = [source.path for source in inputs]
     plan = plan_reel(paths, settings, extraction, speech.snap, progress=progress)
     made = list[Reel]()
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.download import download as download
     from vidsum.pipelines.ground import ground as ground
     from vidsum.pipelines.highlights import find_highlights as find_highlights
+    from vidsum.pipelines.make_reel import make_reel as make_reel
     from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.read_text import read_screen as read_screen
-    from vidsum.pipelines.reel import make_reel as make_reel
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import iter_results as iter_results
     from vidsum.pipelines.sources import read_frames as read_frames
@@ -92,7 +92,7 @@ _NAMES = {
     "pipelines.plan": "extract",
     "outputs.bundle": "write_report",
     "pipelines.read_text": "read_screen",
-    "pipelines.reel": "make_reel",
+    "pipelines.make_reel": "make_reel",
     "pipelines.sources": "iter_results read_frames Video",
     "pipelines.transcribe": "transcribe",
     "outputs.audio_description": "write_audio_description",

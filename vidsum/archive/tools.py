@@ -19,6 +19,7 @@ from vidsum.archive.folders import Folders, ToolUseError, resolve
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.matches import Match
 from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
+from vidsum.archive.reel_answer import ReelAnswer, SourceSpan
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.errors import InputError, MissingError
 from vidsum.features.settings import Extraction
@@ -28,7 +29,7 @@ from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone
 from vidsum.outputs.mp4 import write_video
 from vidsum.pipelines.ground import ground
-from vidsum.pipelines.reel import make_reel
+from vidsum.pipelines.make_reel import make_reel
 from vidsum.pipelines.sources import has_pictures, probe_video
 from vidsum.pipelines.summarize import summarize
 from vidsum.pipelines.transcribe import transcribe
@@ -127,24 +128,6 @@ class ClipAnswer(Answer):
     path: str
     duration_s: float
     has_audio: bool
-
-
-@dataclass(frozen=True)
-class SourceSpan:
-    """A part [start_s, end_s) of a video."""
-
-    video: str
-    start_s: float
-    end_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReelAnswer(AnswerPage):
-    """The film that was written, and its parts, in order."""
-
-    path: str
-    duration_s: float
-    parts: list[SourceSpan] = field(default_factory=list)
 
 
 class Tools:

@@ -46,7 +46,7 @@ class Recording:
         )
 
     @property
-    def shown(self) -> tuple[int, int]:
+    def size(self) -> tuple[int, int]:
         """(width, height) as shown."""
         if isinstance(self.info, VideoInfo):
             return self.info.display_width, self.info.display_height
@@ -119,9 +119,9 @@ def choose_canvas(recordings: Sequence[Recording]) -> Canvas:
     """Return the commonest size and rate of the clips; without clips, a canvas for the photographs."""
     clips = [part for part in recordings if isinstance(part.info, VideoInfo)]
     if not clips:
-        is_upright = 2 * sum(part.shown[0] < part.shown[1] for part in recordings) > len(recordings)
+        is_upright = 2 * sum(part.size[0] < part.size[1] for part in recordings) > len(recordings)
         return Canvas(*(_WIDE[::-1] if is_upright else _WIDE), _FPS)
-    sizes = Counter(_fitting(*part.shown) for part in clips)
+    sizes = Counter(_fitting(*part.size) for part in clips)
     width, height = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
     rates = Counter(_rate(part.info.fps) for part in clips if isinstance(part.info, VideoInfo))
     return Canvas(width, height, max(rates, key=lambda rate: (rates[rate], rate)))

@@ -174,7 +174,7 @@ def _plan_work(
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What is known of a video before a part of it is chosen."""
+    """Knowledge of a video that the choice of its parts needs."""
 
     features: Features
     shots: Shots

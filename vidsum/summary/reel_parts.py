@@ -190,14 +190,14 @@ class _Terms:
         """Return the term that says most for a part among the others, and what they lose without it."""
         objective = self.objective
         others = [other for other in chosen if other != number]
-        shown = np.maximum(objective.shows[number] - objective.represented(others), 0)
+        added = np.maximum(objective.shows[number] - objective.represented(others), 0)
         gains: dict[Why, float] = {
-            "time": float(shown[self.is_time].sum()),
-            "picture": float(shown[~self.is_time].sum()),
+            "time": float(added[self.is_time].sum()),
+            "picture": float(added[~self.is_time].sum()),
             "speech": float(self.spoken[number]),
         }
         gains["importance"] = float(objective.values[number]) - gains["speech"]
-        total = float(objective.values[number] + shown.sum())
+        total = float(objective.values[number] + added.sum())
         return max(gains, key=lambda name: gains[name]), total
 
 

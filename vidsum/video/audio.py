@@ -26,7 +26,6 @@ _MAX_LEVEL = 8.0  # damaged sound can be NaN or far beyond 1, full scale, which 
 _JOINED_S = 0.5
 _STAMP_TOLERANCE_S = 0.01  # time stamps may stray so far (MKV rounds to 1 ms) before a gap
 
-
 _Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
 _Start = tuple[int | None, Fraction | None, float | None]  # time stamp, its base and time of joined frames
 _Unmixed = tuple[int, FloatArray, FloatArray | None]  # a block and the channels [C, samples] if mixed
@@ -38,13 +37,11 @@ def open_sound(
     jumps: Jumps,
     mono_rate: int | None = None,
     track: TrackChoice = None,
-    *,
     stereo_rate: int | None = None,
 ) -> "Iterator[SoundSource | None]":
     """Open the sound of a video or of a file without pictures, its `track`; None where none can be decoded.
 
-    Times count from the video's first picture, or from the file's start. `mono_rate` and
-    `stereo_rate`: see `SoundSource`.
+    Times count from the video's first picture, or from the file's start. For rates see `SoundSource`.
     """
 
     def opened() -> av.container.InputContainer:

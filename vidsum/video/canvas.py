@@ -31,12 +31,12 @@ class CanvasPainter:
 
     def from_frame(self, decoded: DecodedFrame, video: VideoInfo, framing: Framing | None = None) -> Picture:
         """Return the canvas [H, W, 3] with a frame: cropped as `framing` says, else whole."""
-        shown = video.display_width, video.display_height
+        whole = video.display_width, video.display_height
         position = framing.position_at(decoded.time_s) if framing else None
         if position is not None:
-            size = self._cover(*shown)
+            size = self._cover(*whole)
             return self._crop(self._maker(size).from_frame(decoded.frame, decoded.turn_deg), position)
-        size = self._inside(*shown)
+        size = self._inside(*whole)
         return self._place(self._maker(size).from_frame(decoded.frame, decoded.turn_deg))
 
     def from_picture(self, picture: Picture) -> Picture:

@@ -127,17 +127,17 @@ def _frames_of(
 ) -> Iterator[av.VideoFrame]:
     """Yield `count` frames of a part as the film shows them. Raises InputError: it has no picture."""
     pictures = _video_frames(part, painter, count, rate, warnings) if part.video else _still(part, painter)
-    last, given = None, 0
+    last, n_made = None, 0
     for picture, until in pictures:
-        while given < min(until, count):
+        while n_made < min(until, count):
             yield picture
-            given += 1
+            n_made += 1
         last = picture
-        if given == count:
+        if n_made == count:
             return
     if last is None:
         raise InputError("no frame of its part can be decoded", subject=part.path)
-    for _ in range(count - given):  # the file ends early
+    for _ in range(count - n_made):  # the file ends early
         yield last
 
 
@@ -154,7 +154,7 @@ def _video_frames(
     """Yield each frame of a video's part that the film shows, and the number of the frame after its last."""
     video = part.video
     assert video is not None
-    log, name, shown = DecodeLog(), Path(video.path).name, 0
+    log, name, covered = DecodeLog(), Path(video.path).name, 0
     with open_video(video.path) as container:
         stream = video_stream(container, video)
         if hdr := describe_hdr(video.path, stream):
@@ -165,12 +165,12 @@ def _video_frames(
             # frames of the film whose middle comes before the next picture
             off = (frame.end_tick * base - Fraction(part.start_s)) * rate
             until = round(off)
-            if until <= shown:
+            if until <= covered:
                 continue
             canvas = painter.from_frame(frame.decoded, video, part.framing)
-            if part.title and shown < _TITLE_S * rate:
+            if part.title and covered < _TITLE_S * rate:
                 canvas = write_title(canvas, part.title)
             yield painter.to_frame(canvas), until
-            shown = until
+            covered = until
     if log.errors or log.damaged:
         warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, Unpack
@@ -15,14 +14,12 @@ import numpy as np
 
 from vidsum.device import unload
 from vidsum.errors import InputError, UsageError
-from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
-from vidsum.grounding import vse_map
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.io.provenance import digest_of, identify_file
 from vidsum.models.scaling import logit, unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.decoding import load_extractor, resolve_spec
+from vidsum.pipelines.decoding import resolve_spec
 from vidsum.pipelines.keywords import ReelOptions
 from vidsum.pipelines.plan import Plan, open_video_input
 from vidsum.pipelines.reel_inputs import (
@@ -32,35 +29,30 @@ from vidsum.pipelines.reel_inputs import (
     in_film_order,
     read_recordings,
 )
+from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
 from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment
-from vidsum.shots.cuts import changes_to_features
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.summary.importance_model import importance
-from vidsum.summary.liveness import liveness
-from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.reel_parts import (
     SHORTEST_S,
     ChosenPart,
     ReelInput,
     choose_parts,
     clip_input,
-    photograph_input,
 )
 from vidsum.summary.score import load_importance_checkpoint, slope_of
 from vidsum.summary.settings import SHIPPED_MODEL, ReelSettings, Selection
 from vidsum.times import format_time, parse_budget
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Frame, PictureMaker, pixel_size
 from vidsum.video.listen import probe_sound, read_sound
-from vidsum.video.photographs import PhotographInfo, frame_of, read_photograph
+from vidsum.video.photographs import PhotographInfo
 from vidsum.video.timing import read_frame_times
 
 Snap = Literal["auto", "speech", "sentence", "none"]
@@ -69,7 +61,6 @@ _LONGEST_SPEECH_S: Final = 20.0
 _USED: Final = 0.9  # fraction of the budget that is enough
 _EARLY_S: Final = 5e-4
 _LEAST: Final = 0.02  # lower importance counts as this
-_PHOTOGRAPH_SIDE: Final = 640  # of photographs that are analysed, in pixels
 _PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
@@ -197,9 +188,11 @@ class _ReelWork:
             warnings=(*describe_order(recordings, self.settings), *warnings, *self._speech_warnings()),
         )
 
-    def _analyse(self, progress: Progress | None) -> tuple[dict[int, _Analysed], list[LeftOut], list[str]]:
+    def _analyse(
+        self, progress: Progress | None
+    ) -> tuple[dict[int, AnalysedInput], list[LeftOut], list[str]]:
         """Return what is known of each input, by its number, those that cannot be decoded, and warnings."""
-        made, faults, warnings = dict[int, _Analysed](), list[LeftOut](), list[str]()
+        made, faults, warnings = dict[int, AnalysedInput](), list[LeftOut](), list[str]()
         for number, recording in enumerate(self.recordings):
             if progress:
                 progress("reading files", number, len(self.recordings))
@@ -217,13 +210,13 @@ class _ReelWork:
             if isinstance(recording.info, PhotographInfo)
         }
         length_s = self.settings.photo_s
-        rest, unreadable = _analyse_photographs(photographs, length_s, self.extraction, progress)
+        rest, unreadable = analyse_photographs(photographs, length_s, self.extraction, progress)
         unload()
         return {**made, **rest}, [*faults, *unreadable], warnings
 
     def _analyse_clip(
         self, recording: Recording, progress: Progress | None
-    ) -> tuple[_Analysed, tuple[str, ...]]:
+    ) -> tuple[AnalysedInput, tuple[str, ...]]:
         analysis = self._plan(recording).run(progress)
         features, scored = analysis.features, analysis.scored
         worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
@@ -238,10 +231,10 @@ class _ReelWork:
         )
         mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
         said = analysis.speech.sentences if analysis.transcript else None
-        return _Analysed(made, features.array.mean(axis=0), mean, said), features.warnings
+        return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
 
     def _segments(
-        self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[_Analysed]
+        self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
     ) -> tuple[ReelSegment, ...]:
         made, day = list[ReelSegment](), ""
         for part in chosen:
@@ -264,15 +257,6 @@ class _ReelWork:
         return [f"speech is not looked for, so the music stays as loud: {install_extra_command('speech')}"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Analysed:
-    input: ReelInput
-    look: FloatArray  # [D] mean feature
-    mean: FloatArray | None  # [E] mean embedding
-    said: Sequence[Interval] | None  # sentences, where there is a transcript
-    quality: float = 1.0  # by which its importance as a whole counts less; of clips their parts know it
-
-
 def _of_file(progress: Progress | None, name: str) -> Progress | None:
     """Return a function that reports the frames of a file, all steps as one."""
     if progress is None:
@@ -285,7 +269,7 @@ def _of_file(progress: Progress | None, name: str) -> Progress | None:
     return report
 
 
-def _against_each_other(analysed: Sequence[_Analysed], extraction: Extraction) -> list[ReelInput]:
+def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extraction) -> list[ReelInput]:
     """Return inputs with the importance of each as a whole, as if each were a picture of one film."""
     inputs = [made.input for made in analysed]
     means = [made.mean for made in analysed if made.mean is not None]
@@ -306,69 +290,6 @@ def _against_each_other(analysed: Sequence[_Analysed], extraction: Extraction) -
     curve = curve * np.array([made.quality for made in analysed], np.float32)
     expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, _LEAST)
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
-
-
-def _analyse_photographs(
-    photographs: Mapping[int, str], length_s: float, extraction: Extraction, progress: Progress | None
-) -> tuple[dict[int, _Analysed], list[LeftOut]]:
-    """Return what is known of photographs, by their numbers, and those that cannot be decoded."""
-    if not photographs:
-        return {}, []
-    spec, readable, faults, meter = resolve_spec(extraction), list[int](), list[LeftOut](), ChangeMeter()
-
-    def pictures() -> Iterator[Frame]:
-        for number, path in photographs.items():
-            if progress:
-                progress("reading photographs", len(readable) + len(faults), len(photographs))
-            try:
-                picture = read_photograph(path, _PHOTOGRAPH_SIDE)
-            except InputError as error:
-                faults.append(LeftOut(path, error.words))
-                continue
-            time_s = len(readable) * spec.step_s
-            meter.add(time_s, frame_of(picture), is_next=False)
-            meter.reset()
-            readable.append(number)
-            high, wide = picture.shape[:2]
-            maker = PictureMaker(*pixel_size(spec.sampling.size, wide, high))
-            yield Frame(len(readable) - 1, time_s, time_s, maker.from_rgb(picture))
-
-    frames, film = pictures(), _film_of(photographs.values(), spec.step_s)
-    first = next(frames, None)
-    if first is None:
-        return {}, faults
-    embed = vse_map.load_map() if spec.inner else None
-    features = extract_features(chain([first], frames), load_extractor(extraction), film, embed=embed)
-    quality = quality_at(changes_to_features(meter.result(film.path), film), features.timestamps)
-    made = dict[int, _Analysed]()
-    for place, number in enumerate(readable):
-        row, row_quality = features.array[place], float(quality[place])
-        alone = replace(features, array=row[None], timestamps=np.zeros(1), embeddings=None)
-        mean = None if features.embeddings is None else features.embeddings[place]
-        worth = row_quality * float(liveness(alone)[0])
-        made[number] = _Analysed(photograph_input(row, length_s), row, mean, (), worth)
-    return made, faults
-
-
-def _film_of(paths: Collection[str], step_s: float) -> VideoInfo:
-    """Return photographs as a film of one each step, for what reads films."""
-    return VideoInfo(
-        next(iter(paths)),
-        bytes=0,
-        container="",
-        codec="",
-        duration_s=len(paths) * step_s,
-        fps=1 / step_s,
-        is_vfr=False,
-        rotation_deg=0,
-        sample_aspect_ratio=1.0,
-        start_s=0.0,
-        n_frames=len(paths),
-        width=1,
-        height=1,
-        display_width=1,
-        display_height=1,
-    )
 
 
 def _title(day: str) -> str:
