@@ -216,10 +216,10 @@ def _export_writers(
     if not item.exports or item.artifacts is None:
         return {}
     from vidsum.outputs.exports import export_writers
-    from vidsum.results.load import result_of
+    from vidsum.results.load import exportable_of
 
     writers = export_writers(item.artifacts, item.exports, common.media, clips)
-    return {kind: partial(_write_made, write, result_of(document)) for kind, write in writers.items()}
+    return {kind: partial(_write_made, write, exportable_of(document)) for kind, write in writers.items()}
 
 
 def _write_made(write: Writer, made: Any, result: Any, path: Path) -> Iterable[str]:
