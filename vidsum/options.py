@@ -90,8 +90,13 @@ class Leaf:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Its flags on a command line; the flags of a switch as `--on/--off`."""
-        return self.option.flags or (f"--{self.name.replace('_', '-')}",)
+        """Its flags on a command line; the flags of a switch as `--on/--off`.
+
+        A switch that is on unless it is switched off has both.
+        """
+        words = self.name.replace("_", "-")
+        off = f"/--no-{words}" if self.default is True else ""
+        return self.option.flags or (f"--{words}{off}",)
 
     @property
     def parameter(self) -> str:
@@ -119,6 +124,8 @@ class Leaf:
         kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
         if limits.parse:
             value = limits.parse(text)
+        elif text == "none" and NoneType in get_args(self.kind) and kind in (int, float):
+            return None
         else:
             with suppress(ValueError, KeyError):
                 value = _TYPES[kind][2](text)

@@ -181,7 +181,7 @@ def _writers(
         return encode_segments(summary, path, tag.startswith("copy"), encoding, shorts, extraction, progress)
 
     def write_subtitles(summary: Summary, path: Path) -> tuple[str, ...]:
-        return tuple(export_subtitles(summary, path, extraction, progress))
+        return tuple(export_subtitles(summary.video, summary.segments, path, extraction, progress))
 
     pictures = {**storyboard_writers(), "plot": draw_plot}
     return {"subtitles": write_subtitles, "video": write_video, **pictures}

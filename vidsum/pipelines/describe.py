@@ -46,6 +46,7 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
 from vidsum.times import find_faulty_times, format_timestamp, parse_subtitles
@@ -152,8 +153,12 @@ class _Work:
             warnings += describe_space(facts["space"]).notes
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
-            importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
-            descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
+            scored = best_score(self.models, features, None, Selection(), 1.0, device)
+            # what is said elsewhere does not matter: nobody speaks in a pause
+            scored = prefer_events(scored, features, pictures.changes if pictures else None)
+            descriptions, messages = _fit_into_gaps(
+                descriptions, facts["writer"], gaps, features, scored.importance
+            )
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
@@ -283,7 +288,11 @@ def _speech_spans(video_input: Input, progress: Progress | None) -> list[Interva
 
 
 def _fit_into_gaps(
-    descriptions: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
+    descriptions: Sequence[Description],
+    writer: str,
+    gaps: Sequence[Interval],
+    features: Features,
+    importance: FloatArray,
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
@@ -295,7 +304,7 @@ def _fit_into_gaps(
         features,
         [(description.start_s, description.end_s) for description in descriptions],
     )[:, 0]
-    spoken = fit_descriptions(descriptions, means.tolist(), gaps)
+    spoken = fit_descriptions(descriptions, writer, means.tolist(), gaps)
     if not (lost := len(descriptions) - len(spoken)):
         return spoken, []
     have = "has" if lost == 1 else "have"

@@ -154,7 +154,7 @@ def _long_enough(
     sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
 ) -> SpeechUnit:
     """Return the unit of some sentences, with those that follow, or else precede, while it is too short."""
-    unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+    unit = with_silence(sentences, first, last, shortest_s, duration_s)
     while unit.last_s - unit.first_s < shortest_s and (first > 0 or last + 1 < len(sentences)):
         if last + 1 < len(sentences):
             last += 1
@@ -162,11 +162,11 @@ def _long_enough(
                 last += 1
         else:
             first -= 1
-        unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+        unit = with_silence(sentences, first, last, shortest_s, duration_s)
     return unit
 
 
-def _with_silence(
+def with_silence(
     sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
 ) -> SpeechUnit:
     """Return the unit of some sentences, with some silence before and after, half of a pause at most."""
