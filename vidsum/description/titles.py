@@ -171,13 +171,19 @@ def _rank(
 
 
 def _choose(ranked: Sequence[tuple[float, str]]) -> list[str]:
-    """Return the best phrase, and the next that shares no word with it, if it is nearly as good."""
+    """Return the best phrase, and the next that shares no word with it, if it is nearly as good.
+
+    Two single words, such as "crafts, differs", are no title: a phrase of several words that is nearly as
+    good takes their place, else the first stands alone.
+    """
     if not ranked:
         return []
-    (best, first), *others = ranked
+    best, first = ranked[0]
+    phrases = [key for value, key in ranked if value >= _SECOND * best and " " in key]
+    if " " not in first:
+        return phrases[:1] or [first]
     words = set(first.split())
-    second = (key for value, key in others if value >= _SECOND * best and words.isdisjoint(key.split()))
-    return [first, *list(second)[:1]]
+    return [first, *[key for key in phrases[1:] if words.isdisjoint(key.split())][:1]]
 
 
 def _as_title(phrases: Sequence[str]) -> str:

@@ -30,7 +30,6 @@ from vidsum.grounding.spaces import describe_space, extraction_for, resolve_spac
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.cache import cached_rows
 from vidsum.io.provenance import identify_file
-from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe_by_vlm import ask_model, model_facts
@@ -38,6 +37,7 @@ from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.subtitles import read_cues
 from vidsum.pipelines.transcribe import read_blocks
 from vidsum.results.clock import shift_times
 from vidsum.results.descriptions import Description, Descriptions
@@ -49,7 +49,7 @@ from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.times import find_faulty_times, format_timestamp, parse_subtitles
+from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -184,10 +184,7 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    text = read_text(path)
-    if faulty := find_faulty_times(text):
-        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
-    cues = shift_times(parse_subtitles(text), -offset_s)
+    cues = shift_times(sorted(read_cues(path)), -offset_s)
     if not cues:
         raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []
