@@ -92,13 +92,13 @@ class _Phrases:
 
 
 def _count_phrases(sentences: Sequence[str]) -> _Phrases:
-    found = _Phrases()
+    phrases = _Phrases()
     for sentence in sentences:
         for phrase in find_phrases(sentence):
             key = _key_of(phrase)
-            found.counts[key] += 1
-            found.forms[key][phrase] += 1
-    return found
+            phrases.counts[key] += 1
+            phrases.forms[key][phrase] += 1
+    return phrases
 
 
 def _key_of(phrase: str) -> str:
