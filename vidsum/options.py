@@ -116,7 +116,7 @@ class Leaf:
 
     def read(self, text: str) -> Any:
         """Return the value that a text denotes (one item of a tuple). Raises UsageError: not allowed."""
-        kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
+        kind, value, limits = item_of(self.kind) or required(self.kind), cast("Any", text), self.option
         is_none = text == "none" and kind in (int, float) and NoneType in get_args(self.kind)
         if limits.parse or is_none:
             value = limits.parse(text) if limits.parse else None

@@ -156,8 +156,8 @@ def value_passages(
     spans = [samples_between(times, part.start_s, part.end_s) for part in passages]
     chosen = np.unique(np.linspace(0, len(times) - 1, _MOST_SAMPLES).round().astype(int))
     alike = likeness(content, spans, chosen) / np.float32(len(chosen))
-    shown = alike.sum(axis=1, dtype=np.float64)
-    spread = max(float(shown.std()), _LEAST_SPREAD * float(shown.mean())) or 1.0
+    totals = alike.sum(axis=1, dtype=np.float64)
+    spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _OPENING * np.array([part.opening for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
