@@ -53,6 +53,7 @@ PANELS = {
         "edit": "Correct a result by hand, in the browser.",
     },
     "Many videos": {
+        "reel": "Make one film out of many clips and photographs.",
         "index": "Add videos to an archive.",
         "search": "Find moments in all videos of an archive.",
         "serve": "Search an archive in the browser.",

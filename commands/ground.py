@@ -280,12 +280,16 @@ def _table(grounding: "Grounding") -> Rows:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably not in the video."""
-    from vidsum.results.moments import shorten
+    from vidsum.results.moments import NO_BELOW, shorten
 
     for query in grounding.queries:
         name = f"'{shorten(query.query)}'"
         if note := _doubt(grounding, query, name, has_clips=has_clips):
             yield f"{name}: {note}"
+        matches = [moment.present for moment in query.moments if moment.present is not None]
+        doubtful = [present for present in matches if present < NO_BELOW]
+        if has_clips and doubtful and query.verdict != "no":
+            yield f"{name}: {len(doubtful)} of {len(query.moments)} clips probably do not show it"
 
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:

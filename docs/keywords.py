@@ -20,7 +20,7 @@ from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import option_type, options_of_type
 from vidsum.shots.settings import ChapterSettings, ShotSettings
 from vidsum.speech.settings import Transcription, Trimming
-from vidsum.summary.settings import Selection, ShortSettings
+from vidsum.summary.settings import ReelSettings, Selection, ShortSettings
 from vidsum.video.settings import Clips, SoundLevel, Styling
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
@@ -34,6 +34,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ExtractionOptions": ("SamplingOptions", Extraction, ("extractor",)),
     "ShotOptions": ("ExtractionOptions", ShotSettings, ()),
     "SummaryOptions": ("ShotOptions", Selection, ()),
+    "ReelOptions": ("ExtractionOptions", ReelSettings, ()),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "HighlightOptions": ("ExtractionOptions", HighlightSettings, ()),
     "WatchOptions": ("TypedDict", Watching, ()),

@@ -37,6 +37,7 @@ from vidsum.results.decisions import EditFacts
 from vidsum.results.descriptions import DescriptionFacts
 from vidsum.results.features import FeatureFacts
 from vidsum.results.moments import GroundingFacts, HighlightFacts
+from vidsum.results.reel import ReelFacts
 from vidsum.results.result import Sealed
 from vidsum.results.screen_text import ScreenTextFacts
 from vidsum.results.shorts import ShortFacts
@@ -81,6 +82,7 @@ RESULTS: Mapping[str, tuple[Any, Any, Any]] = {
     "descriptions": (DescriptionFacts, sources.DescriptionProvenance, VideoInfo | None),
     "transcript": (TranscriptFacts, sources.TranscriptProvenance, VideoInfo | None),
     "screen_text": (ScreenTextFacts, sources.ScreenTextProvenance, VideoInfo),
+    "reel": (ReelFacts, sources.ReelProvenance, NoneType),
 }
 """By kind: the facts, their provenance, and the video, which is null for features and for sound alone."""
 

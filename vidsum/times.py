@@ -149,6 +149,7 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
 
 _CLOCK = r"(?:(\d+):)?(\d+):(\d+[.,]\d+)"
 _SPAN = re.compile(rf"\s*{_CLOCK}\s*(?:-->|->|[\u2013\u2014]>)\s*{_CLOCK}(?:\s.*)?")
+_NEARLY_SPAN = re.compile(r"\d:\d.*-->|-->.*\d:\d")
 _TAGS = re.compile(
     r"\{\\[^}]*\}"  # of ASS, as {\an8}
     r"|\{/?[biuscyBIUSCY](?::[^}]*)?\}"  # of MicroDVD, as {y:i}
@@ -165,20 +166,21 @@ def parse_subtitles(text: str) -> list[Cue]:
 def parse_cues(text: str) -> list[Cue]:
     """Return the cues of SubRip or WebVTT as the file has them, each as plain text in one line.
 
-    A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it.
+    A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it. See
+    `find_faulty_times` for cues that are left out.
     """
-    lines = [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
-    spans = {number: span for number, line in enumerate(lines) if (span := _SPAN.fullmatch(line))}
+    lines = _split_lines(text)
+    spans = {number: _SPAN.fullmatch(line) for number, line in enumerate(lines)}
+    spans = {number: span for number, span in spans.items() if span or _NEARLY_SPAN.search(lines[number])}
     places = [*spans, len(lines)]
     # before the first cue there is no text: a number there belongs to the cue, as do numbers before others
     is_numbered = "".join([*filter(None, lines[: places[0]])][-1:]).isdigit()
     is_spaced = all(not lines[place + 1] for place in places[:-1] if place + 1 < len(lines))
     cues = list[Cue]()
     for (place, span), after in zip(spans.items(), places[1:], strict=True):
-        start_s, end_s = (
-            int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
-            for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
-        )
+        if span is None:
+            continue
+        start_s, end_s = _times_of(span)
         said = [line for line in lines[place + 1 : after] if line or not is_spaced]
         if is_numbered and after < len(lines) and said and said[-1].isdigit():
             said.pop()
@@ -186,6 +188,32 @@ def parse_cues(text: str) -> list[Cue]:
         plain = plain_cue(line)
         cues += [(start_s, end_s, plain)] if plain else []
     return cues
+
+
+def find_faulty_times(text: str) -> list[int]:
+    """Return the numbers, from 1, of the lines of SubRip or WebVTT that should hold the times of a cue.
+
+    They cannot be read, or the cue does not end after it begins.
+    """
+    numbers = list[int]()
+    for number, line in enumerate(_split_lines(text), 1):
+        span = _SPAN.fullmatch(line)
+        start_s, end_s = _times_of(span) if span else (0.0, 0.0)
+        if (span or _NEARLY_SPAN.search(line)) and start_s >= end_s:
+            numbers.append(number)
+    return numbers
+
+
+def _split_lines(text: str) -> list[str]:
+    return [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
+
+
+def _times_of(span: re.Match[str]) -> tuple[float, float]:
+    start_s, end_s = (
+        int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+        for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
+    )
+    return start_s, end_s
 
 
 def plain_cue(text: str) -> str:

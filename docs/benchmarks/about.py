@@ -27,6 +27,7 @@ from vidsum.types import Interval
 _LEAST_S = 2.0
 _MOST = 0.9  # of a film that a summary may be
 _HALVES: tuple[Half, ...] = ("a", "b")
+_PARTS = ("actions", "natural", "clips")
 
 
 def measured(summary: Summary, windows: Sequence[Interval]) -> tuple[float, float]:
@@ -36,11 +37,11 @@ def measured(summary: Summary, windows: Sequence[Interval]) -> tuple[float, floa
     return shown, 100 * float(average_precision_score(true, summary.importance)) if any(true) else np.nan
 
 
-def row(name: str, films: Sequence[tuple[Path, MomentVideo]]) -> str:
-    """A row of the table."""
+def row(name: str, films: Sequence[tuple[Path, MomentVideo]], most: int | None) -> str:
+    """A row of the table, of the first `most` queries of each film."""
     rows, clips = [], []
     for path, truth in films:
-        for query in truth.queries:
+        for query in truth.queries[:most]:
             budget_s = max(_LEAST_S, shared_s(query.windows, [(0.0, truth.duration_s)]))
             if budget_s > _MOST * truth.duration_s:
                 continue  # any summary shows it
@@ -58,21 +59,29 @@ def row(name: str, films: Sequence[tuple[Path, MomentVideo]]) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "folder", "joined")
+    small = "films joined --seeds 1 --part clips --queries 1"
+    parser = argument_parser(__doc__, "folder", "joined", small=small)
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--part", nargs="+", choices=_PARTS, default=_PARTS)
+    parser.add_argument("--queries", type=int, metavar="N", help="of each film, the first ones")
     options = parser.parse_args()
     print("| queries | n | shown without | with | change | AP without | with | change |\n|" + "---|" * 8)
-    for half in _HALVES:
+    for half in _HALVES if "actions" in options.part else ():
         uncut = action_films(half, options.extra)
         joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
         for kind, films in (("uncut", uncut), ("joined", joined)):
-            print(row(f"actions {half}, {kind}", [(film.path, film.truth) for film in films]), flush=True)
-    natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
-    print(row("natural moments", [(film.path, film.truth) for film in natural]), flush=True)
-    composites = [composite(options.joined, "all", 120, seed)[0] for seed in range(options.seeds)]
-    for kind in KINDS:
-        print(row(f"joined clips, {kind}", [(film, truth_of(film, kind)) for film in composites]), flush=True)
+            pairs = [(film.path, film.truth) for film in films]
+            print(row(f"actions {half}, {kind}", pairs, options.queries), flush=True)
+    if "natural" in options.part:
+        natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
+        pairs = [(film.path, film.truth) for film in natural]
+        print(row("natural moments", pairs, options.queries), flush=True)
+    if "clips" in options.part:
+        composites = [composite(options.joined, "all", 120, seed)[0] for seed in range(options.seeds)]
+        for kind in KINDS:
+            pairs = [(film, truth_of(film, kind)) for film in composites]
+            print(row(f"joined clips, {kind}", pairs, options.queries), flush=True)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ def print_labels(extra: Path) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "folder", "joined")
+    small = "films joined --extra shared/videos/actions --seeds 1"
+    parser = argument_parser(__doc__, "folder", "joined", small=small)
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--line", type=float, nargs=2, metavar=("SLOPE", "LEAST"))

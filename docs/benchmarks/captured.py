@@ -24,6 +24,7 @@ from docs.benchmarks.human_summaries import CLOCK, Data, Videos, as_seen_by, rea
 from vidsum.checkpoints.trained import read_trained
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
+from vidsum.lab.evaluation.reference import captured as of_summaries
 from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.run import read_run
 from vidsum.models.fulltransnet import FullTransNet
@@ -43,9 +44,9 @@ def captured(curve: FloatArray, video: AnnotatedVideo) -> float:
     lengths = last - first + 1
     means = np.array([frames[start : end + 1].mean() for start, end in zip(first, last, strict=True)])
     taken = knapsack(values_of(means) * lengths, lengths, int(BUDGET * video.n_frames))
-    is_in = np.repeat(taken, lengths)
-    scores = (people - people.mean()) / max(float(people.std()), 1e-9)
-    return float(scores[first[0] : last[-1] + 1][is_in].mean()) if is_in.any() else 0.0
+    summary = np.zeros(video.n_frames, np.bool_)
+    summary[first[0] : last[-1] + 1] = np.repeat(taken, lengths)
+    return float(of_summaries(summary[None], people)[0])
 
 
 @torch.no_grad()

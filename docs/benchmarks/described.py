@@ -103,7 +103,7 @@ def print_clips(folder: Path | None) -> None:
 
 def main() -> None:
     """Print both."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="--extra shared/videos/actions")
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--independent", type=Path)
     options = parser.parse_args()

@@ -9,6 +9,7 @@ over clips; the last column is the paired difference from similarity in R@1 IoU 
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,12 +40,15 @@ class Film:
 
 
 def natural_films(*, held_out: bool) -> list[Film]:
-    """The footage that settings were chosen by, or the rest."""
+    """The footage that settings were chosen by, or the rest; of what is here."""
     listed = json.loads(_NOTES.read_text())["videos"]
     films = []
     for video in (entry for entry in listed if entry.get("held_out", False) == held_out):
         name = Path(video["file"])
         path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
+        if not path.exists():
+            print(f"left out because it is not here: {path.name}", file=sys.stderr)
+            continue
         duration_s = probe(path).duration_s
         moments = [
             (moment["query"], tuple((a, b) for a, b in moment["windows"])) for moment in video["moments"]
@@ -81,7 +85,7 @@ def answered(film: Film, models: Sequence[str], precision: str) -> Answers:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()

@@ -114,7 +114,7 @@ def print_alerts(answers: list[Seconds]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    everything = ask(argument_parser(__doc__, "folder").parse_args().folder)
+    everything = ask(argument_parser(__doc__, "folder", small="films").parse_args().folder)
     for is_language in (False, True):
         answers = [answer for answer in everything if (answer.query.kind == "language") == is_language]
         print_alerts(answers)

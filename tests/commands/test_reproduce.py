@@ -134,6 +134,12 @@ def test_submission_row(run: Run, tmp_path: Path) -> None:
     assert row["ours"] != made
 
 
+def test_baselines_stand_below_the_first_row_of_their_data(run: Run) -> None:
+    ran = run("reproduce", "mrnet", "--paper-table", "3", "--toy", "--out", "runs")
+    kinds = [kind for line in ran.out.splitlines() for kind in re.findall(r"MRNet-\w +(\w+)", line)]
+    assert kinds == ["ours", "published", "random", "whole", "ours", "published"]
+
+
 @pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), deep("fulltransnet", "III")])
 def test_toy_tables(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())

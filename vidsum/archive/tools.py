@@ -19,6 +19,7 @@ from vidsum.archive.folders import Folders, ToolUseError, resolve
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.matches import Match
 from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
+from vidsum.archive.reel_answer import ReelAnswer, SourceSpan
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.errors import InputError, MissingError
 from vidsum.features.settings import Extraction
@@ -27,7 +28,9 @@ from vidsum.io.paths import reads_of, require_not_read
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone
 from vidsum.outputs.clips import write_clips
+from vidsum.outputs.mp4 import write_video
 from vidsum.pipelines.ground import ground
+from vidsum.pipelines.make_reel import make_reel
 from vidsum.pipelines.make_shorts import make_shorts
 from vidsum.pipelines.sources import has_pictures, probe_video
 from vidsum.pipelines.summarize import summarize
@@ -286,6 +289,36 @@ class Tools:
         facts = {"path": str(target), "duration_s": written.duration_s, "has_audio": written.has_audio}
         answer: ClipAnswer = round_facts(ClipAnswer(warnings=written.warnings, **facts))  # type: ignore[arg-type]
         return answer
+
+    def reel(
+        self,
+        name: Annotated[str, Field(description="Name of the file to write, such as `holiday.mp4`.")],
+        names: Annotated[Sequence[str], Field(description="Videos or folders; none: all folders.")] = (),
+        budget: Annotated[str, Field(description="Maximum length: `90s` or `2m`.")] = "2m",
+        titles: Annotated[bool, Field(description="Show the day where a new day begins.")] = False,
+        offset: Offset = 0,
+        progress: Progress | None = None,
+    ) -> ReelAnswer:
+        """Write the best parts of many videos as one MP4, in order of recording, in the folder of this server
+        for clips. May take many minutes.
+        """
+        if self._output is None:
+            raise ToolUseError("this server writes no files")
+        sources, target = self._folders.videos(names), self._target(name)
+        reads = reads_of(sources)
+        require_not_read(target, reads)
+        own_record(target).require_ours([target])
+        made = make_reel(sources, budget, titles=titles, progress=progress)
+        self._count_clips(1, made.duration_s)
+        make_folder(self._output)
+        warnings = write_video(made, target, progress=progress)
+        parts = [
+            SourceSpan(made.sources[part.source].path, part.start_s, part.end_s) for part in made.segments
+        ]
+        left_out = tuple(f"left out: {part.path}: {part.fault}" for part in made.left_out)
+        messages = (*made.warnings, *warnings, *left_out)
+        facts = ReelAnswer(warnings=messages, path=str(target), duration_s=made.duration_s)
+        return to_page(round_facts(facts), "parts", parts, offset)
 
     def shorts(
         self,

@@ -122,6 +122,28 @@ def deliver(
 
     Raises OutputError: a file exists that vidsum did not write or that was edited since.
     """
+    answer = _deliver(item, common, spec, describe, page_clips, prints_only=prints_only)
+    name = _subtitles_in(spec.provenance)
+    return replace(answer, lines=(*answer.lines, f"transcript: {name}")) if name else answer
+
+
+def _subtitles_in(provenance: Mapping[str, Any]) -> str | None:
+    """Return the subtitles that were the transcript: a file next to the video is taken by its name."""
+    for facts in (provenance, *(part for part in provenance.values() if isinstance(part, Mapping))):
+        if isinstance(speech := facts.get("speech"), Mapping) and "subtitles" in speech:
+            return str(speech["subtitles"])
+    return None
+
+
+def _deliver(
+    item: BatchInput,
+    common: CommonOptions,
+    spec: ResultSpec[R],
+    describe: Callable[[R, str], Reply],
+    page_clips: tuple[Path, str] | None,
+    *,
+    prints_only: bool,
+) -> Reply:
     artifacts = item.artifacts
     if artifacts is None or common.to_stdout or prints_only:
         result = spec.run()
@@ -194,10 +216,10 @@ def _export_writers(
     if not item.exports or item.artifacts is None:
         return {}
     from vidsum.outputs.exports import export_writers
-    from vidsum.results.load import result_of
+    from vidsum.results.load import exportable_of
 
     writers = export_writers(item.artifacts, item.exports, common.media, clips)
-    return {kind: partial(_write_made, write, result_of(document)) for kind, write in writers.items()}
+    return {kind: partial(_write_made, write, exportable_of(document)) for kind, write in writers.items()}
 
 
 def _write_made(write: Writer, made: Any, result: Any, path: Path) -> Iterable[str]:

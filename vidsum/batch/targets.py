@@ -196,7 +196,7 @@ def _check_export(kind: str, item: BatchInput, common: CommonOptions) -> None:
     from vidsum.outputs.timelines import require_expressible, require_nameable
     from vidsum.pipelines.sources import has_pictures
 
-    if kind != "html" and item.artifacts:
+    if kind != "html" and item.artifacts and not item.is_joint:
         require_expressible(kind, has_video=has_pictures(item.path))
         require_nameable(kind, item.path, item.artifacts.files[kind], common.media)
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,9 +15,11 @@ from vidsum.features.settings import Extraction
 from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import all_from_keywords
 from vidsum.outputs.alone import PathLike, write_public
+from vidsum.outputs.reel_film import encode_reel
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import ClipOptions
 from vidsum.pipelines.queries import without_queries
+from vidsum.results.reel import Reel
 from vidsum.results.summary import Summary, Trim
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
@@ -26,7 +29,7 @@ from vidsum.video.style import ClipStyle
 
 
 def write_video(
-    summary: Summary | Trim,
+    summary: Summary | Trim | Reel,
     path: PathLike,
     *,
     copy: bool = False,
@@ -36,13 +39,13 @@ def write_video(
     progress: Progress | None = None,
     **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
-    """Write the segments of a summary or trim as one MP4 and return warnings.
+    """Write the segments of a summary, trim or reel as one MP4 and return warnings.
 
     A summary that leaves nothing out is copied by default, if the video is already what would be encoded (see
     `has_default_streams`).
 
     Args:
-        summary: of a video, not of features alone.
+        summary: of a video, not of features alone; or a reel, whose looks are its own.
         path: the MP4 file.
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         overwrite: replace a file that vidsum did not write too.
@@ -55,7 +58,7 @@ def write_video(
     copied into MP4, or a copy is to be changed. InputError: the video is not there any more. OutputError: a
     file is in the way, or cannot be written.
     """
-    require_type(summary, Summary, Trim)
+    require_type(summary, Summary, Trim, Reel)
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError("must end in .mp4, .m4v or .mov", subject=os.fspath(path))
     styling, sound = all_from_keywords(write_video, (Styling, SoundLevel), options)
@@ -63,6 +66,12 @@ def write_video(
         encoding = replace(encoding, sound=sound)
     styling.require_encoded(copy=copy)
     encoding.require_encoded(copy=copy)
+
+    if isinstance(summary, Reel):
+        if copy or styling != Styling() or encoding != Encoding():
+            raise UsageError("a reel has its looks and its loudness already: leave out the options")
+        write_reel = partial(encode_reel, device=extraction.device, progress=progress)
+        return write_public(summary, {"video": Path(path)}, {"video": write_reel}, overwrite=overwrite)
 
     def write(summary: Summary | Trim, path: Path) -> tuple[str, ...]:
         return encode_segments(summary, path, copy, encoding, styling, extraction, progress)

@@ -75,7 +75,7 @@ class ClipStyler:
         said = plan.run(self._progress)
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")
-        self.warnings += describe_doubtful(said)
+        self.warnings += [*said.warnings, *describe_doubtful(said)]
         return said
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:

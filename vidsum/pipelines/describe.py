@@ -46,9 +46,10 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.times import format_timestamp, parse_subtitles
+from vidsum.times import find_faulty_times, format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -152,8 +153,12 @@ class _Work:
             warnings += describe_space(facts["space"]).notes
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
-            importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
-            descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
+            scored = best_score(self.models, features, None, Selection(), 1.0, device)
+            # what is said elsewhere does not matter: nobody speaks in a pause
+            scored = prefer_events(scored, features, pictures.changes if pictures else None)
+            descriptions, messages = _fit_into_gaps(
+                descriptions, facts["writer"], gaps, features, scored.importance
+            )
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
@@ -179,7 +184,10 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
+    text = read_text(path)
+    if faulty := find_faulty_times(text):
+        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
+    cues = shift_times(parse_subtitles(text), -offset_s)
     if not cues:
         raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []
@@ -280,7 +288,11 @@ def _speech_spans(video_input: Input, progress: Progress | None) -> list[Interva
 
 
 def _fit_into_gaps(
-    descriptions: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
+    descriptions: Sequence[Description],
+    writer: str,
+    gaps: Sequence[Interval],
+    features: Features,
+    importance: FloatArray,
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
@@ -292,7 +304,7 @@ def _fit_into_gaps(
         features,
         [(description.start_s, description.end_s) for description in descriptions],
     )[:, 0]
-    spoken = fit_descriptions(descriptions, means.tolist(), gaps)
+    spoken = fit_descriptions(descriptions, writer, means.tolist(), gaps)
     if not (lost := len(descriptions) - len(spoken)):
         return spoken, []
     have = "has" if lost == 1 else "have"

@@ -56,6 +56,15 @@ class SummaryOptions(ShotOptions, total=False):
     max_segment_s: float | None
 
 
+class ReelOptions(ExtractionOptions, total=False):
+    order: Literal["time", "name", "given"]
+    max_clip_s: float | None
+    photo_s: float
+    fit: Literal["blur", "crop"]
+    music: str | None
+    titles: bool
+
+
 class GroundOptions(ReadingOptions, total=False):
     space: Space
     min_present: float
@@ -167,6 +176,7 @@ SETTINGS = {
     "ExtractionOptions": "features.Extraction",
     "ShotOptions": "shots.ShotSettings features.Extraction",
     "SummaryOptions": "summary.Selection shots.ShotSettings features.Extraction",
+    "ReelOptions": "summary.ReelSettings features.Extraction",
     "GroundOptions": "grounding.Retrieval features.Extraction",
     "HighlightOptions": "grounding.HighlightSettings features.Extraction",
     "WatchOptions": "grounding.Watching",

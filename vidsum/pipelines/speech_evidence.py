@@ -141,5 +141,5 @@ def export_subtitles(
     transcript = plan.run(progress)
     cues = make_cues(cut_subtitles(transcript, segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
-    notes = [*describe_doubtful(transcript)]
+    notes = [*transcript.warnings, *describe_doubtful(transcript)]
     return notes if cues else [*notes, "nothing is said in the summary: its subtitles are empty"]

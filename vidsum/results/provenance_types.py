@@ -306,3 +306,19 @@ class ChapterProvenance(TypedDict):
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters
     edit: NotRequired[Edit]  # what was corrected by hand
+
+
+class ReelInputs(HashedFile):
+    """An input of a reel."""
+
+    analysis: NotRequired[Annotated[str, rules(pattern="^[0-9a-f]{32}$")]]
+    """Digest of how a clip was analysed; photographs have none."""
+
+
+class ReelProvenance(TypedDict):
+    """Inputs and settings of a reel."""
+
+    vidsum: str
+    reel: Parameters
+    inputs: Annotated[Sequence[ReelInputs], Several]  # in the order of the film
+    edit: NotRequired[Edit]  # what was corrected by hand

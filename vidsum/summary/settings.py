@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import ACTIONS_HELP
-from vidsum.options import ADVANCED, check, option
+from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
 DEFAULT_MODEL = "auto"
@@ -102,6 +102,42 @@ class Selection:
                 is_pair = isinstance(segment, Sequence) and len(segment) == 2
                 if not is_pair or not all(isinstance(time_s, Real) for time_s in segment):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReelSettings(Checked):
+    """Content and looks of a reel."""
+
+    PANEL = "Reel"
+
+    budget: str | float = option(
+        "Maximum length: 90s, 2m or 1:30; 15% of all.", "2m", flags=("--budget", "-b")
+    )
+    """A time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15)."""
+    order: Literal["time", "name", "given"] = option(
+        "Order of the film.",
+        "time",
+        more="time: as recorded, by what the files say; those that do not say it come last, by name.",
+    )
+    max_clip_s: float | None = option(
+        "At most this much of each clip, speech aside; none: no limit.",
+        5.0,
+        above=0,
+        flags=("--max-clip",),
+        default_text="5s",
+        metavar="TIME|none",
+        parse=parse_limit,
+    )
+    photo_s: float = option(
+        "How long each photograph is on screen.", 3.0, above=0, flags=("--photo",), default_text="3s", **TIME
+    )
+    fit: Literal["blur", "crop"] = option(
+        "Fill the frame with a blurred copy, or crop to what matters.", "blur"
+    )
+    music: str | None = option(
+        "Sound file under the film, lower where somebody speaks.", None, metavar="FILE"
+    )
+    titles: bool = option("Show the day where a new day begins.", False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -184,15 +184,11 @@ def choose_passages(
         least = [_SAME * max(min(len(mine), len(other)), 1) for other in said]
         return np.array([len(mine & other) for other in said]) >= least
 
-    def blocked(chosen: Sequence[int], others: IntArray) -> BoolArray:
-        if not chosen:
-            return np.zeros(len(others), np.bool_)
-        taken = np.array(chosen, np.int64)
-        apart = (ends_s[others, None] <= starts_s[taken]) | (starts_s[others, None] >= ends_s[taken])
-        repeats = np.stack([alike(number)[others] for number in chosen], axis=1)
-        return np.asarray((~apart | repeats).any(axis=1))
+    def excluded(_: Sequence[int], number: int) -> IntArray:
+        overlap = (ends_s > starts_s[number]) & (starts_s < ends_s[number])
+        return np.flatnonzero(overlap | alike(number))
 
-    chosen = maximise(objective, np.ones(len(passages), np.int64), count, blocked)
+    chosen = maximise(objective, np.ones(len(passages), np.int64), count, excluded)
     alone = {number: objective.value([number]) for number in chosen}
     return sorted(alone.items(), key=lambda pair: (-pair[1], pair[0]))
 

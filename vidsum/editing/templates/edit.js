@@ -1,5 +1,5 @@
 // the page of `vidsum edit`: shows a film and a result, and sends decisions
-import { get, post } from "/server.js";
+import { get, load, post } from "/server.js";
 import { listen } from "/keys.js";
 import { Strip, make, overlap, tenths } from "/strip.js";
 import { Words } from "/words.js";
@@ -81,7 +81,18 @@ const send = async (path, document, text, spans = []) => {
   try {
     const next = await post(path, decision), gone = film.kind === "summary" && path === "/api/decide" ? lost(before, next.groups[at].parts, spans) : [];
     show(next, gone.length ? `${text} To stay within ${clock(next.budget_s)}, ${gone.map(span).join(" and ")} gave way.` : text);
-  } catch (error) { strip.show(before); say(error.message, true); }
+  } catch (error) {
+    if (error.isStale) return follow("Your last step was not made.");
+    strip.show(before);
+    say(error.message, true);
+  }
+};
+// shows what another page of this result did
+const follow = async text => {
+  try {
+    const next = await load();
+    if (text || next.revision !== state.revision || next.is_saved !== state.is_saved) show(next, `Another page changed the result, which this page shows now. ${text}`);
+  } catch (error) { say(error.message, true); }
 };
 const take = ([start, end]) => send("/api/decide", { action: "take", start_s: start, end_s: end }, `Taken: ${span({ start_s: start, end_s: end })}.`, [[start, end]]);
 const leave = (part, text) => send("/api/decide", { action: "leave", start_s: part.start_s, end_s: part.end_s, ...(text ? { text } : {}) }, `Left out: ${text || span(part)}.`, [[part.start_s, part.end_s]]);
@@ -166,11 +177,11 @@ const save = async () => {
     byId("saving_files").replaceChildren(...known.files.map(name => make("li", {}, name)));
     byId("saving_command").textContent = known.command;
     byId("saving_again").hidden = false;
-    const about = await get("/api/edit");
-    show(about, "Saved.");
+    show(await load(), "Saved.");
   } catch (error) {
     byId("saving_title").textContent = "Not saved";
-    byId("saving_text").textContent = error.message;
+    byId("saving_text").textContent = error.isStale ? "Another page changed the result, which this page shows now. Save it if it is right." : error.message;
+    if (error.isStale) await follow("It was not saved.");
   }
   bar.hidden = true;
 };
@@ -229,4 +240,5 @@ video.addEventListener("timeupdate", () => {
   if (byId("said").open) words?.headAt(video.currentTime);
 });
 video.addEventListener("error", () => say("The browser cannot play this video; everything else works, and a saved MP4 can be played.", true));
-get("/api/edit").then(begin).catch(error => say(error.message, true));
+document.addEventListener("visibilitychange", () => { if (film && !document.hidden) follow(""); });
+load().then(begin).catch(error => say(error.message, true));
