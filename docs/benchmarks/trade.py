@@ -6,8 +6,9 @@ Summaries of 15 % are chosen by the optimiser of `vidsum summarize`, to maximise
 
     sum over chosen units of seconds * value  +  weight * sum over all units of seconds * likeness
 
-where the value is 1 and the expected score above the film's lowest, and likeness is the cosine with the most similar chosen unit, of mean features less the film's mean, at
-least 0. The expected score is calibrated ridge regression, fitted to the training videos of each split.
+where the value is 1 and the expected score above the film's lowest, and likeness is the cosine with the most
+similar chosen unit, of mean features less the film's mean, at least 0. The expected score is calibrated ridge
+regression, fitted to the training videos of each split.
 First table, TVSum: the mean of people's standardised scores in the chosen shots (`captured`), less the
 clock's; the likeness per second; the mean, over the phrases of `shown_phrases.json`, of how far the chosen
 captions are from the film's, in deviations. Then whether the expected score is calibrated. With `--films`,

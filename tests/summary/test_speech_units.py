@@ -108,6 +108,10 @@ LABELLED = (
     ("Then the engineers came.", True),
     ("No, we never did.", True),
     ("Exactly, and everybody knew.", True),
+    ("Well, why does he have a claim?", True),
+    ("I think that's a closer call.", True),
+    ("It is fitting that we should do this.", True),
+    ("Do you sell your work at markets?", False),
 )
 
 

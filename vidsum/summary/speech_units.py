@@ -35,6 +35,16 @@ _PRONOUNS: Final = frozenset(
     )
 )
 """English words for what was named before."""
+_OPENERS: Final = frozenset(
+    re.findall(
+        r"[\w']+",
+        "do does did don't doesn't didn't is are was were isn't aren't wasn't weren't would could should will "
+        "can has have had why how what when where even though if the i we you think guess",
+    )
+)
+"""English words with which a question or a thought begins, and after which a word may stand for another."""
+_ELSEWHERE: Final = frozenset(re.findall(r"\w+", "he she they him them that those these"))
+"""Words for what was named before, after such a beginning; "it" and "this" often are not."""
 _EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| has) (?!he|she|it|they)")
 """A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
 
@@ -146,8 +156,11 @@ def refers_back(text: str) -> bool:
     is_empty = bool(_EMPTY.match(rest)) and (words[0] == "there" or bool({"that", "to"} & set(words[2:])))
     if is_question(text) and words and words[0] in ("which", "who", "whom", "whose"):
         return False
+    if is_empty:
+        return not {*_ELSEWHERE, "this"}.isdisjoint({*words[1:]} - {"that"})
     first = words[0].split("'")[0] if words else ""
-    return first in _REPLIES or (first in _PRONOUNS and not is_empty)
+    later = next((word for word in words if word not in _OPENERS), "").split("'")[0]
+    return first in _REPLIES or first in _PRONOUNS or later in _ELSEWHERE
 
 
 def _long_enough(
