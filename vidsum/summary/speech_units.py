@@ -38,8 +38,8 @@ _PRONOUNS: Final = frozenset(
 _OPENERS: Final = frozenset(
     re.findall(
         r"[\w']+",
-        "do does did don't doesn't didn't is are was were isn't aren't wasn't weren't would could should will "
-        "can has have had why how what when where even though if the i we you think guess",
+        "do does did don't doesn't didn't is are was were isn't aren't wasn't weren't would could should "
+        "will can has have had why how what when where even though if the i we you think guess",
     )
 )
 """English words with which a question or a thought begins, and after which a word may stand for another."""
