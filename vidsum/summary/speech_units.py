@@ -89,16 +89,16 @@ class SpokenParts:
 def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    Where none is that short, sentences are returned, which may need others; where no sentence is, parts of
-    sentences, with which a sentence begins; then all parts (see `vidsum.results.sentences`). Each is at least
-    `shortest_s` long if there is silence.
+    Where none is that short, sentences are returned, which may need others; where no sentence is, parts with
+    which a sentence begins that needs none before it; then all parts (see `vidsum.results.sentences`). Each
+    is at least `shortest_s` long if there is silence.
     """
     sentences = transcript.sentences(inf, 0.0)
     is_english = transcript.language in (None, "en")
     alone = [(at, at) for at in range(len(sentences))]
     runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
-    starts_s = {sentence.start_s for sentence in sentences}
+    starts_s = {sentences[first].start_s for first, _ in runs}
     firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
     others = [(at, at) for at in range(len(parts))]
     for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
