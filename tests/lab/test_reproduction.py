@@ -262,7 +262,9 @@ def test_baselines_of_a_report_have_the_columns_of_the_row() -> None:
 
 
 def test_tables_of_fulltransnet_train_as_its_public_code() -> None:
-    rows = [row for number in ("II", "IV") for _, t in find_tables(["fulltransnet"], number) for row in t.rows]
+    rows = [
+        row for number in ("II", "IV") for _, t in find_tables(["fulltransnet"], number) for row in t.rows
+    ]
     patterns = [row for _, t in find_tables(["fulltransnet"], "III") for row in t.rows if row.train]
     assert all(row.train[row.train.index("--target") + 1] == "same-step" for row in (*rows, *patterns))
 

@@ -41,7 +41,9 @@ def test_spans_and_queries_of_timelens_bench_are_in_seconds(tmp_path: Path) -> N
 
 
 def test_timelens_bench_with_more_spans_than_queries_is_refused(tmp_path: Path) -> None:
-    path = write_json(tmp_path / "x.json", {"a": {"duration": 9, "spans": [[1, 2], [3, 4]], "queries": ["b"]}})
+    path = write_json(
+        tmp_path / "x.json", {"a": {"duration": 9, "spans": [[1, 2], [3, 4]], "queries": ["b"]}}
+    )
     with pytest.raises(InputError, match="has 2 spans, but 1 queries"):
         read_moments(path)
 
