@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SMALL = sorted(
-    path.stem for path in (ROOT / "docs/benchmarks").glob("*.py") if re.search(r"\bsmall=", path.read_text())
-)
+
+
+def has_small_run(script: Path) -> bool:
+    return bool(re.search(r'small=(small|f?")|"--small"', script.read_text()))
+
+
+SMALL = sorted(path.stem for path in (ROOT / "docs/benchmarks").glob("*.py") if has_small_run(path))
 NEEDS = {"edit_page": "playwright", "space_costs": "open_clip", "movinet": "ai_edge_litert"}
 """Packages that a script imports and vidsum does not need."""
 
