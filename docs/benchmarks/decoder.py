@@ -252,7 +252,7 @@ def fit(trial: Trial, videos: Sequence[Tokens], updates: int) -> TriedNet:
             batch = [with_its_choices(model, example, rate, rng) for example in batch] if rate else batch
             loss = loss_of(model, batch)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
     return model.eval()
