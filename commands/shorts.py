@@ -20,10 +20,10 @@ from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.summary.settings import ShortSettings
 from vidsum.times import format_time
-from vidsum.video.settings import Clips, Shorts, SoundLevel
+from vidsum.video.settings import Clips, SoundLevel, Styling
 
 if TYPE_CHECKING:
-    from vidsum.results.shorts import Shorts as ShortsResult
+    from vidsum.results.shorts import Shorts
 
 app = typer.Typer(add_completion=False)
 
@@ -36,7 +36,7 @@ class ShortOutputs(Checked):
 
     PANEL = "Output"
 
-    shorts: Shorts = field(default_factory=lambda: Shorts(vertical=True, burn=True))
+    styling: Styling = field(default_factory=lambda: Styling(vertical=True, burn=True))
     sound: SoundLevel = field(default_factory=lambda: SoundLevel(loudness=-14.0))
     dry_run: bool = option("Print the shorts, write nothing.", False)
 
@@ -82,18 +82,18 @@ def shorts_of_one(
     """Make the shorts of a video."""
     from vidsum.outputs.clips import clips_of, save_clips
     from vidsum.pipelines.make_shorts import plan_shorts
-    from vidsum.results.shorts import Shorts as ShortsResult
+    from vidsum.results.shorts import Shorts
 
     plan, stem = plan_shorts(item.path, settings, extraction), _stem(item)
-    look = Clips(shorts=extra.shorts, sound=extra.sound)
+    look = Clips(styling=extra.styling, sound=extra.sound)
 
-    def write(made: ShortsResult, folder: Path) -> tuple[str, ...]:
+    def write(made: Shorts, folder: Path) -> tuple[str, ...]:
         return save_clips(made, folder, stem, look, extraction, progress)
 
     spec = ResultSpec(
         plan.provenance,
         partial(plan.run, progress),
-        ShortsResult.from_dict,
+        Shorts.from_dict,
         {"clips": write},
         clips=partial(clips_of, item.artifacts, stem),
         tags={"clips": look.tag},
@@ -106,7 +106,7 @@ def _stem(item: BatchInput) -> str:
     return item.artifacts.record.stem.removesuffix("_shorts") if item.artifacts else ""
 
 
-def _answer(made: "ShortsResult", names: str) -> Reply:
+def _answer(made: "Shorts", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     rows = [

@@ -22,7 +22,7 @@ from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.times import format_time
-from vidsum.video.settings import Encoding, Shorts
+from vidsum.video.settings import Encoding, Styling
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Trim
@@ -93,7 +93,7 @@ def trim_one(
     plan = plan_trim(item.path, settings, extraction, language)
 
     def write(trimmed: Trim, path: Path) -> tuple[str, ...]:
-        return encode_segments(trimmed, path, False, extra.encoding, Shorts(), Extraction(), progress)
+        return encode_segments(trimmed, path, False, extra.encoding, Styling(), Extraction(), progress)
 
     spec = ResultSpec(
         plan.provenance,

@@ -28,6 +28,7 @@ def test_clear_phrases_are_there(sentence: str, phrases: list[str]) -> None:
         ("Printing differs from most of the crafts.", "Printing differs"),
         ("The fact chops down the list.", "fact chops"),
         ("Of all the highly skilled, two came.", "highly skilled"),
+        ("The primary aim shifts to others.", "primary aim shifts"),
         ("The log of I'm not sure.", "log of I'm"),
         ("In the beautiful and cold country.", "beautiful"),
     ],

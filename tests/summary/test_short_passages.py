@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.evidence.test_spoken import transcript
 from tests.summary.test_speech_units import said
 from vidsum.summary.objective import Objective
-from vidsum.summary.short_passages import Passage, choose_passages, find_scenes, find_thoughts
+from vidsum.summary.short_passages import ShortPassage, choose_passages, find_scenes, find_thoughts
 from vidsum.types import FloatArray, TimeArray
 
 NO_CUTS = np.array([0.0, 1000.0])
@@ -96,11 +96,11 @@ def test_scenes_are_runs_of_shots() -> None:
     assert spans == [(0, 7), (4, 12), (7, 12)]
 
 
-def part(start_s: float, end_s: float, text: str = "") -> Passage:
-    return Passage(start_s, end_s, (text or f"begins at {start_s} and ends at {end_s}",))
+def part(start_s: float, end_s: float, text: str = "") -> ShortPassage:
+    return ShortPassage(start_s, end_s, (text or f"begins at {start_s} and ends at {end_s}",))
 
 
-def choose(parts: list[Passage], values: list[float], count: int) -> list[int]:
+def choose(parts: list[ShortPassage], values: list[float], count: int) -> list[int]:
     nothing = np.zeros((len(parts), 1), np.float32)
     return [number for number, _ in choose_passages(parts, np.array(values), nothing, count)]
 
@@ -133,7 +133,7 @@ def test_nothing_is_chosen_of_nothing() -> None:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[Passage], TimeArray, FloatArray, int]:
+def problems(draw: st.DrawFn) -> tuple[list[ShortPassage], TimeArray, FloatArray, int]:
     starts = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9))
     parts = [
         part(start, start + draw(st.integers(2, 8)), f"number {n} of them {n}")
@@ -144,14 +144,14 @@ def problems(draw: st.DrawFn) -> tuple[list[Passage], TimeArray, FloatArray, int
     return parts, random.random(len(parts)), shows, draw(st.integers(1, 4))
 
 
-def is_apart(parts: list[Passage]) -> bool:
+def is_apart(parts: list[ShortPassage]) -> bool:
     pairs = itertools.combinations(parts, 2)
     return all(one.end_s <= other.start_s or other.end_s <= one.start_s for one, other in pairs)
 
 
 @given(problems())
 def test_choice_is_nearly_as_good_as_the_best_of_all(
-    problem: tuple[list[Passage], TimeArray, FloatArray, int],
+    problem: tuple[list[ShortPassage], TimeArray, FloatArray, int],
 ) -> None:
     parts, values, shows, count = problem
     objective = Objective(values, shows, np.zeros(4, np.float32))

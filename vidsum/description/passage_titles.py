@@ -92,13 +92,13 @@ class _Phrases:
 
 
 def _count_phrases(sentences: Sequence[str]) -> _Phrases:
-    found = _Phrases()
+    phrases = _Phrases()
     for sentence in sentences:
         for phrase in find_phrases(sentence):
             key = _key_of(phrase)
-            found.counts[key] += 1
-            found.forms[key][phrase] += 1
-    return found
+            phrases.counts[key] += 1
+            phrases.forms[key][phrase] += 1
+    return phrases
 
 
 def _key_of(phrase: str) -> str:
@@ -131,9 +131,12 @@ def _best_phrase(
 def _is_telling(key: str, count: int) -> bool:
     """Return whether a phrase may be a title: a single word only if it is rare and said again.
 
-    What ends with `ing` may be a verb, unless it is said again.
+    Words of talking about anything make none alone. What ends with `ing` may be a verb, if it is said once.
     """
-    is_single, is_doing = len(key.split()) == 1, key.endswith("ing")
+    words = key.split()
+    if not {*words} - function_words() - _talk_words():
+        return False
+    is_single, is_doing = len(words) == 1, key.endswith("ing")
     return _rarity(key) >= _LEAST_RARE[is_single] and (count > 1 or not (is_single or is_doing))
 
 
@@ -141,6 +144,12 @@ def _score(key: str, here: int, total: int) -> float:
     """Return how well the counts of a phrase set a passage apart."""
     is_single = len(key.split()) == 1
     return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key)) * (_SINGLE if is_single else 1.0)
+
+
+@cache
+def _talk_words() -> frozenset[str]:
+    lines = resources.files("vidsum.description").joinpath("talk.txt").read_text("utf-8").splitlines()
+    return frozenset(" ".join(lines[1:]).split())
 
 
 @cache

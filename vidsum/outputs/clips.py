@@ -114,10 +114,10 @@ def clip_writer(
     from vidsum.video.write import write_segments
 
     video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
-    shorts = settings.shorts
+    styling = settings.styling
     if isinstance(result, Shorts) and result.evidence == "picture":
-        shorts = replace(shorts, burn=False)  # nothing is said
-    look, messages = style_for(video, shorts, extraction, progress)
+        styling = replace(styling, burn=False)  # nothing is said
+    look, messages = style_for(video, styling, extraction, progress)
 
     def write(span: Interval, path: Path) -> None:
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)

@@ -131,6 +131,7 @@ class _Work:
 
     def write(self, progress: Progress | None) -> Descriptions:
         settings, facts = self.settings, self.provenance["descriptions"]
+        writer = facts["writer"]
         # first: what is missing shows before decoding
         write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
         (features, *movement), pictures = self.video_input.read(progress)
@@ -154,19 +155,17 @@ class _Work:
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             scored = best_score(self.models, features, None, Selection(), 1.0, device)
-            # what is said elsewhere does not matter: nobody speaks in a pause
-            scored = prefer_events(scored, features, pictures.changes if pictures else None)
-            descriptions, messages = _fit_into_gaps(
-                descriptions, facts["writer"], gaps, features, scored.importance
-            )
+            # nobody speaks in a pause: the rule applies to films with speech too
+            importance = prefer_events(scored, features, pictures.changes if pictures else None).importance
+            descriptions, messages = _fit_into_gaps(descriptions, writer, gaps, features, importance)
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
-                missing = "activity or new place" if facts["writer"] == "words" else "sentence"
+                missing = "activity or new place" if writer == "words" else "sentence"
                 warnings.append(f"{about}: no {missing} reaches the confidence {min_sure:g}")
         return Descriptions(
             descriptions=tuple(descriptions),
-            writer=facts["writer"],
+            writer=writer,
             video_duration_s=features.duration_s,
             n_unsure=n_unsure,
             gaps=gaps,
@@ -296,11 +295,8 @@ def _fit_into_gaps(
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not descriptions:
         return [], []
-    means = segment_means(
-        importance[:, None],
-        features,
-        [(description.start_s, description.end_s) for description in descriptions],
-    )[:, 0]
+    segments = [(description.start_s, description.end_s) for description in descriptions]
+    means = segment_means(importance[:, None], features, segments)[:, 0]
     spoken = fit_descriptions(descriptions, writer, means.tolist(), gaps)
     if not (lost := len(descriptions) - len(spoken)):
         return spoken, []

@@ -40,7 +40,13 @@ from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection, ShortSettings
-from vidsum.summary.short_passages import Passage, choose_passages, find_scenes, find_thoughts, value_passages
+from vidsum.summary.short_passages import (
+    ShortPassage,
+    choose_passages,
+    find_scenes,
+    find_thoughts,
+    value_passages,
+)
 from vidsum.summary.slide_importance import number_slides, slides_of_talk
 from vidsum.summary.speech_units import timed_texts
 from vidsum.types import Progress, TimeArray
@@ -130,7 +136,7 @@ class _Work:
             warnings=(*features.warnings, *(describe_doubtful(transcript) if transcript else ())),
         )
 
-    def thoughts(self, transcript: Transcript, edges_s: TimeArray) -> list[Passage]:
+    def thoughts(self, transcript: Transcript, edges_s: TimeArray) -> list[ShortPassage]:
         """Return passages of speech; none where little is said and speech is not asked for."""
         spoken_s = sum(part.length_s for part in transcript.trusted.sentences())
         if self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * float(edges_s[-1]):
@@ -139,7 +145,7 @@ class _Work:
 
     def choose(
         self,
-        passages: Sequence[Passage],
+        passages: Sequence[ShortPassage],
         features: Features,
         pictures: ShotPictures | None,
         edges_s: TimeArray,
@@ -163,7 +169,7 @@ class _Work:
         return choose_passages(passages, values, shows, self.settings.count)
 
     def titles(
-        self, picked: Sequence[Passage], features: Features, transcript: Transcript | None
+        self, picked: Sequence[ShortPassage], features: Features, transcript: Transcript | None
     ) -> list[str]:
         """Return a title for each passage, in its words or in words for what is seen."""
         if not picked:

@@ -45,7 +45,7 @@ _FIRST_WORDS: Final = 10  # of a passage, in which such a word is not clear
 
 
 @dataclass(frozen=True)
-class Passage:
+class ShortPassage:
     """A part [start_s, end_s) of a video that may become a short, and its sentences."""
 
     start_s: float
@@ -54,7 +54,7 @@ class Passage:
     opening: float = 0.0  # how well it begins and ends, in [0, 1]
 
 
-def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[Passage]:
+def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the passages of speech whose length is in a range, in order of time.
 
     Silence around one stops at a cut of the video, which are `edges_s`. Where no thought is as long,
@@ -76,7 +76,7 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         spans = _spans(sentences, pauses_s, first, last, length_s)
         if spans:
             break
-    found = []
+    passages = []
     for first_at, last_at in spans:
         unit = with_silence(sentences, first_at, last_at, 0.0, transcript.duration_s)
         apart_s = min(pauses_s[first_at], _PARAGRAPH_S) + min(pauses_s[last_at + 1], _PARAGRAPH_S)
@@ -84,8 +84,8 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         is_clear = not (is_english and refers(sentences[first_at].text))
         opening = (apart_s / _PARAGRAPH_S + is_over + is_question(sentences[first_at].text) + is_clear) / 5
         texts = tuple(sentence.text for sentence in sentences[first_at : last_at + 1])
-        found.append(Passage(*_within_shots(unit, edges_s), texts, opening))
-    return [part for part in found if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
+        passages.append(ShortPassage(*_within_shots(unit, edges_s), texts, opening))
+    return [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
@@ -128,26 +128,26 @@ def _spans(
     return spans
 
 
-def find_scenes(edges_s: TimeArray, length_s: Interval) -> list[Passage]:
+def find_scenes(edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the runs of shots whose length is in a range; of longer shots, parts that overlap by half."""
     shortest_s, longest_s = length_s
-    found = []
+    passages = []
     for first, start_s in enumerate(edges_s[:-1].tolist()):
         for end_s in edges_s[first + 1 :].tolist():
             if end_s - start_s > longest_s:
                 break
             if end_s - start_s >= shortest_s:
-                found.append(Passage(start_s, end_s))
+                passages.append(ShortPassage(start_s, end_s))
         end_s = float(edges_s[first + 1])
         if end_s - start_s > longest_s:
             count = int(np.ceil(2 * (end_s - start_s - longest_s) / longest_s)) + 1
             starts_s = np.linspace(start_s, end_s - longest_s, count).tolist()
-            found += [Passage(at_s, at_s + longest_s) for at_s in starts_s]
-    return found
+            passages += [ShortPassage(at_s, at_s + longest_s) for at_s in starts_s]
+    return passages
 
 
 def value_passages(
-    passages: Sequence[Passage], content: Content, times: TimeArray, importance: TimeArray
+    passages: Sequence[ShortPassage], content: Content, times: TimeArray, importance: TimeArray
 ) -> tuple[TimeArray, FloatArray]:
     """Return the values [N] of passages by themselves, and what each shows and says of the video [N, M].
 
@@ -156,15 +156,15 @@ def value_passages(
     spans = [samples_between(times, part.start_s, part.end_s) for part in passages]
     chosen = np.unique(np.linspace(0, len(times) - 1, _MOST_SAMPLES).round().astype(int))
     alike = likeness(content, spans, chosen) / np.float32(len(chosen))
-    shown = alike.sum(axis=1, dtype=np.float64)
-    spread = max(float(shown.std()), _LEAST_SPREAD * float(shown.mean())) or 1.0
+    totals = alike.sum(axis=1, dtype=np.float64)
+    spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _OPENING * np.array([part.opening for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
 
 
 def choose_passages(
-    passages: Sequence[Passage], values: TimeArray, shows: FloatArray, count: int
+    passages: Sequence[ShortPassage], values: TimeArray, shows: FloatArray, count: int
 ) -> list[tuple[int, float]]:
     """Return the numbers of the best passages, and the value of each alone, best first.
 
