@@ -21,7 +21,7 @@ _LEADING: Final = frozenset(
         "a an the my our your their his its her every each some any no many several most few all both "
         "of in on at by for from with without within into onto through over under between among against "
         "about across along around behind near towards toward upon like than during beyond "
-        "phrase good great nice little big whole certain various actual real different same whole entire other",
+        "phrase good great nice little big whole certain various actual real different same entire other",
     )
 )
 """Words that a noun phrase follows: determiners, prepositions, and words that say little."""
