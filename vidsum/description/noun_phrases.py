@@ -38,7 +38,7 @@ _AUXILIARIES: Final = frozenset(
         r"[\w']+", "is are was were has have had can could will would should must may might do does did"
     )
 )
-_NO_NOUN: Final = re.compile(r".*(ly|ful|ous|able|ible|less|ed|'s|’s|n't|n’t|'re|'ve|'ll)")
+_NO_NOUN: Final = re.compile(r".*(ly|[cgmnp][iu]lar|ful|ous|able|ible|less|ed|'s|’s|n't|n’t|'re|'ve|'ll)")
 
 
 def find_phrases(sentence: str) -> Iterator[str]:
