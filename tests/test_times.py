@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.times import (
-    find_faulty_times,
+    find_empty_times,
+    find_unread_times,
     format_short_time,
     format_time,
     format_timestamp,
@@ -262,15 +263,15 @@ def test_subtitles_with_empty_lines_everywhere_are_read() -> None:
 def test_times_that_are_none_are_found(line: str) -> None:
     first, last = "1\n00:00:01,000 --> 00:00:02,000\nHi\n", "\n3\n00:00:05,000 --> 00:00:06,000\nYou\n"
     text = f"{first}\n2\n{line}\nthere\n{last}"
-    assert find_faulty_times(text) == [6]
+    assert [*find_unread_times(text), *find_empty_times(text)] == [6]
     said = [said for start_s, end_s, said in parse_subtitles(text) if start_s < end_s]
     assert said == ["Hi", "You"]
-    assert find_faulty_times(first + last) == []
+    assert find_unread_times(first + last) == find_empty_times(first + last) == []
 
 
 @given(subtitle_files())
 def test_times_of_subtitles_of_any_style_have_no_fault(file: tuple[str, list[str]]) -> None:
-    assert find_faulty_times(file[0]) == []
+    assert find_unread_times(file[0]) == find_empty_times(file[0]) == []
 
 
 def test_signs_that_are_no_tags_stay() -> None:

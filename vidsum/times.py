@@ -1,6 +1,7 @@
 """Times, budgets and time ranges as people type them, and back; subtitles as SubRip and WebVTT."""
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from html import unescape
@@ -167,7 +168,7 @@ def parse_cues(text: str) -> list[Cue]:
     """Return the cues of SubRip or WebVTT as the file has them, each as plain text in one line.
 
     A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it. See
-    `find_faulty_times` for cues that are left out.
+    `find_unread_times` for cues that are left out.
     """
     lines = _split_lines(text)
     spans = {number: _SPAN.fullmatch(line) for number, line in enumerate(lines)}
@@ -190,18 +191,16 @@ def parse_cues(text: str) -> list[Cue]:
     return cues
 
 
-def find_faulty_times(text: str) -> list[int]:
-    """Return the numbers, from 1, of the lines of SubRip or WebVTT that should hold the times of a cue.
+def find_unread_times(text: str) -> list[int]:
+    """Return the numbers, from 1, of lines of SubRip or WebVTT that look like times and cannot be read."""
+    lines = enumerate(_split_lines(text), 1)
+    return [number for number, line in lines if _NEARLY_SPAN.search(line) and not _SPAN.fullmatch(line)]
 
-    They cannot be read, or the cue does not end after it begins.
-    """
-    numbers = list[int]()
-    for number, line in enumerate(_split_lines(text), 1):
-        span = _SPAN.fullmatch(line)
-        start_s, end_s = _times_of(span) if span else (0.0, 0.0)
-        if (span or _NEARLY_SPAN.search(line)) and start_s >= end_s:
-            numbers.append(number)
-    return numbers
+
+def find_empty_times(text: str) -> list[int]:
+    """Return the numbers, from 1, of lines of SubRip or WebVTT whose cue does not end after it begins."""
+    spans = [(number, _SPAN.fullmatch(line)) for number, line in enumerate(_split_lines(text), 1)]
+    return [number for number, span in spans if span and operator.ge(*_times_of(span))]
 
 
 def _split_lines(text: str) -> list[str]:

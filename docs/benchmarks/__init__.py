@@ -15,7 +15,9 @@ from typing import Any
 from vidsum.types import Interval
 
 SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-"""The folder of real clips and annotations beside the checkout."""
+"""The folder of real clips and annotations next to the checkout."""
+SAMPLE = next(filter(Path.is_dir, (SHARED / "sample", Path(__file__).parents[1] / "sample")))
+"""The folder of the sample film; made-up clips come with a shorter one."""
 
 
 def argument_parser(

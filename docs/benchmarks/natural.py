@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docs.benchmarks import argument_parser
+from docs.benchmarks import SAMPLE, argument_parser
 from docs.benchmarks.grounding import TOP_K, Answers, answers, table
 from docs.benchmarks.joined import FIRST, embed
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
@@ -27,7 +27,6 @@ from vidsum.video.probe import probe
 
 SPACE = "vse"
 _NOTES = Path(__file__).with_name("natural_moments.json")
-_SAMPLE = Path(__file__).parents[1] / "sample"
 _FIFTHS = (2, 1, 3, 0, 4)
 
 
@@ -45,7 +44,7 @@ def natural_films(*, held_out: bool) -> list[Film]:
     films = []
     for video in (entry for entry in listed if entry.get("held_out", False) == held_out):
         name = Path(video["file"])
-        path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
+        path = SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
         if not path.exists():
             print(f"left out because it is not here: {path.name}", file=sys.stderr)
             continue

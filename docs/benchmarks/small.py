@@ -29,7 +29,8 @@ _KINDS = ("query", "paraphrase", "short", "uncovered")
 def run_small(module: str, arguments: str) -> int:
     """Run a script on made-up data, which its arguments name, and return its exit code.
 
-    The current folder holds `shared`, as `VIDSUM_SHARED`, and `data/tvsum` and `data/summe`.
+    The current folder holds `shared`, as `VIDSUM_SHARED`, and `data/tvsum` and `data/summe`; `{root}` stands
+    for the checkout.
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -37,13 +38,16 @@ def run_small(module: str, arguments: str) -> int:
         make_annotations(folder / "data")
         paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "VIDSUM_SHARED": str(folder / "shared"), "PYTHONPATH": paths}
-        command = [sys.executable, "-m", module, *shlex.split(arguments)]
+        command = [sys.executable, "-m", module, *shlex.split(arguments.format(root=ROOT))]
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
 def make_clips(folder: Path) -> None:
     """Cut the sample film into clips, and list them with their texts as the shared clips are."""
     pictures, texts, number = _pictures(), iter(_TEXTS), 0
+    sample = folder.with_name("sample")
+    sample.mkdir(parents=True)
+    _write(sample / _SAMPLE.name, pictures[-_CLIP_S * _FPS :])
     for part, names in _CLIPS.items():
         (folder / part).mkdir(parents=True, exist_ok=True)
         clips = []
@@ -52,7 +56,7 @@ def make_clips(folder: Path) -> None:
             number += _CLIP_S * _FPS
             text = next(texts)
             clips.append({"file": name, **{kind: f"{text}, {kind}" for kind in _KINDS}, "short": text})
-        (folder / part / "clips.json").write_text(json.dumps({"clips": clips, "film_s": _FILM_S}))
+        (folder / part / "clips.json").write_text(json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1}))
 
 
 def make_annotations(folder: Path) -> None:

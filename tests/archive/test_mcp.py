@@ -80,11 +80,8 @@ def test_tools_that_write_are_offered_on_demand(videos: Path) -> None:
     tools = Tools(Folders([str(videos)]))
     assert [tool.name for tool in list_tools(build_server(tools, can_write=False))] == READING
     offered = list_tools(build_server(tools, can_write=True))
-    assert {tool.name for tool in offered if not tool.annotations.read_only_hint} == {
-        "index",
-        "clip",
-        "shorts",
-    }
+    writing = {tool.name for tool in offered if not tool.annotations.read_only_hint}
+    assert writing == {"index", "clip", "reel", "shorts"}
     assert call_tool(build_server(tools, can_write=False), "clip", error=True) == "Unknown tool: clip"
 
 
@@ -120,6 +117,17 @@ def test_from_index_to_clip(call: Call, videos: Path) -> None:
     assert written["path"] == str(videos.parent / "clips" / "both.mp4")
     assert vidsum.probe(written["path"]).duration_s == pytest.approx(4, abs=0.05)
     assert call("clip", video="below/film.mp4", parts=spans[:1], name="both.mp4")["duration_s"] == 2
+
+
+def test_a_reel(call: Call, videos: Path) -> None:
+    film(videos / "other.mp4")
+    (videos / "broken.mp4").write_bytes(b"no video")
+    written = call("reel", name="holiday.mp4", budget="8s")
+    assert written["path"] == str(videos.parent / "clips" / "holiday.mp4")
+    assert vidsum.probe(written["path"]).duration_s == pytest.approx(written["duration_s"], abs=0.05)
+    assert {part["video"] for part in written["parts"]} <= {*map(str, videos.rglob("*.mp4"))}
+    assert any("broken.mp4" in warning for warning in written["warnings"])
+    assert "outside the folders" in call("reel", name="a.mp4", names=["../secret.mp4"], error=True)
 
 
 def test_videos(call: Call, videos: Path) -> None:

@@ -145,7 +145,7 @@ def test_min_present_leaves_out_moments_of_an_absent_query(run: Run, film: Path)
     assert [bool(item["moments"]) for item in document["queries"]] == [False, True]
 
 
-@pytest.mark.usefixtures("likely")
+@pytest.mark.usefixtures("likely", "quick_plots")
 def test_min_present_leaves_out_clips_of_an_absent_query(run: Run, film: Path) -> None:
     run("ground", film, *LIKELY_ONLY, "--plot", "--clips")
     assert not [name for name in files_here() if name.startswith("green_")]
@@ -338,6 +338,7 @@ def test_edited_clip_of_two_records_is_refused(
     assert GREEN.read_bytes() == b"mine"
 
 
+@pytest.mark.usefixtures("quick_plots")
 @pytest.mark.parametrize("added", ["--plot", "--clips"])
 def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
     run("ground", film, *ASK, "--saliency")

@@ -26,7 +26,7 @@ from vidsum.pipelines.ground import _Work
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
-pytestmark = pytest.mark.usefixtures("known_film")
+pytestmark = pytest.mark.usefixtures("known_film", "quick_plots")
 
 
 @pytest.fixture

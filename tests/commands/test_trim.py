@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -19,10 +20,22 @@ from vidsum.results.transcript import Segment, Transcript
 from vidsum.times import format_time
 
 Spans = list[tuple[float, float]]
+_TALKS: dict[str, tuple[bytes, media.MadeVideo]] = {}
+"""Films of `talk` by their options: many tests have the same."""
 
 
 def talk(path: Path, spans: Spans, duration_s: float = 8.0, **options: object) -> media.MadeVideo:
     """A film with tones of rising pitch in some spans, and a hiss of -70 dB."""
+    named = f"{path.suffix} {spans} {duration_s} {options}"
+    if named not in _TALKS:
+        made = _make_talk(path, spans, duration_s, **options)
+        _TALKS[named] = path.read_bytes(), made
+    content, made = _TALKS[named]
+    path.write_bytes(content)
+    return replace(made, path=path)
+
+
+def _make_talk(path: Path, spans: Spans, duration_s: float, **options: object) -> media.MadeVideo:
     rate = media.SAMPLE_RATE
     sound = np.random.default_rng(0).normal(0, 10 ** (-70 / 20), round(duration_s * rate)).astype(np.float32)
     times = np.arange(len(sound)) / rate

@@ -100,6 +100,7 @@ def dog_scores(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
     numbers = {word.text: number for number, word in enumerate(read_words())}
     scores = np.full((2, len(numbers)), -20, np.float32)
     scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
+    scores[1, numbers["dancing"]] = 0.1
     monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
     return scores
 

@@ -19,7 +19,7 @@ N_UNITS, N_QUARTERS, N_SCENES = 8, 6, 5
 
 @dataclass(frozen=True)
 class Problem:
-    """Units, ten frames each, one after another with five frames between them, that may exclude each other."""
+    """Units, ten frames each, with five frames between them, that may exclude each other."""
 
     objective: Objective
     demands: Demands

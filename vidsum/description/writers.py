@@ -86,8 +86,8 @@ def write_words(
         by_kind = {words[number].kind: number for number in chosen}
         place = by_kind.get("place")
         is_moved = place is not None and is_elsewhere(place, last)
-        if place is not None and (is_moved or last in parents_of(place)):
-            last = place  # a place that holds the last one tells nothing of where it is now
+        if place is not None and (is_moved or any(last == above for above in parents_of(place))):
+            last = place  # not if it only holds the last one: that tells nothing of where it is now
         if only_changes and not (is_moved or "activity" in by_kind):
             chosen = []
         text = tidy(", ".join(words[number].text for number in chosen))

@@ -18,6 +18,7 @@ from vidsum.editing.film_view import (
     PictureCache,
     choose_pieces,
     curves_of,
+    snap_places,
     split_units,
     spoken_spans,
     usual_length,
@@ -103,20 +104,9 @@ class EditSession:
         self._units = split_units(edges_s, self._sentences)
         self.pictures = PictureCache(self.video, self._units)
         self._cuts = sorted({round_number(edge_s) for edge_s in edges_s})
-        self._places = self._find_places()
+        self._places = snap_places(self._made, self._cuts, self._sentences, self._words)
         spoken = {edge_s for start_s, end_s, _ in self._words for edge_s in (start_s, end_s)}
         self._exact_s = sorted({*self._places, *spoken})
-
-    def _find_places(self) -> list[float]:
-        """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was."""
-        spans: list[tuple[float, float]] = [(said.start_s, said.end_s) for said in self._sentences]
-        if isinstance(self._made, Trim):
-            spans = [(start_s, end_s) for start_s, end_s, _ in self._words]
-        spans += [part.interval for group in edit_groups(self._made, []) for part in group.parts]
-        edges_s = {round_number(edge_s) for span in spans for edge_s in span}
-        duration_s = self._made.video_duration_s
-        inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)
-        return sorted({*self._cuts, 0.0, round_number(duration_s), *inside})
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the film, and the state, in times of players."""

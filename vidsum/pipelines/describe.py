@@ -30,7 +30,6 @@ from vidsum.grounding.spaces import describe_space, extraction_for, resolve_spac
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.cache import cached_rows
 from vidsum.io.provenance import identify_file
-from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe_by_vlm import ask_model, model_facts
@@ -38,6 +37,7 @@ from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.subtitles import read_cues
 from vidsum.pipelines.transcribe import read_blocks
 from vidsum.results.clock import shift_times
 from vidsum.results.descriptions import Description, Descriptions
@@ -49,7 +49,7 @@ from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.times import find_faulty_times, format_timestamp, parse_subtitles
+from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -131,6 +131,7 @@ class _Work:
 
     def write(self, progress: Progress | None) -> Descriptions:
         settings, facts = self.settings, self.provenance["descriptions"]
+        writer = facts["writer"]
         # first: what is missing shows before decoding
         write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
         (features, *movement), pictures = self.video_input.read(progress)
@@ -154,19 +155,17 @@ class _Work:
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             scored = best_score(self.models, features, None, Selection(), 1.0, device)
-            # what is said elsewhere does not matter: nobody speaks in a pause
-            scored = prefer_events(scored, features, pictures.changes if pictures else None)
-            descriptions, messages = _fit_into_gaps(
-                descriptions, facts["writer"], gaps, features, scored.importance
-            )
+            # nobody speaks in a pause: the rule applies to films with speech too
+            importance = prefer_events(scored, features, pictures.changes if pictures else None).importance
+            descriptions, messages = _fit_into_gaps(descriptions, writer, gaps, features, importance)
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
-                missing = "activity or new place" if facts["writer"] == "words" else "sentence"
+                missing = "activity or new place" if writer == "words" else "sentence"
                 warnings.append(f"{about}: no {missing} reaches the confidence {min_sure:g}")
         return Descriptions(
             descriptions=tuple(descriptions),
-            writer=facts["writer"],
+            writer=writer,
             video_duration_s=features.duration_s,
             n_unsure=n_unsure,
             gaps=gaps,
@@ -184,10 +183,7 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    text = read_text(path)
-    if faulty := find_faulty_times(text):
-        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
-    cues = shift_times(parse_subtitles(text), -offset_s)
+    cues = shift_times(sorted(read_cues(path)), -offset_s)
     if not cues:
         raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []
@@ -299,11 +295,8 @@ def _fit_into_gaps(
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not descriptions:
         return [], []
-    means = segment_means(
-        importance[:, None],
-        features,
-        [(description.start_s, description.end_s) for description in descriptions],
-    )[:, 0]
+    segments = [(description.start_s, description.end_s) for description in descriptions]
+    means = segment_means(importance[:, None], features, segments)[:, 0]
     spoken = fit_descriptions(descriptions, writer, means.tolist(), gaps)
     if not (lost := len(descriptions) - len(spoken)):
         return spoken, []

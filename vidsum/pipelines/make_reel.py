@@ -199,11 +199,14 @@ class _ReelWork:
             if isinstance(recording.info, PhotographInfo):
                 continue
             name = Path(recording.path).name
+            report = _of_file(progress, name)
             try:
-                made[number], notes = self._analyse_clip(recording, _of_file(progress, name))
+                made[number], notes = self._analyse_clip(recording, report)
                 warnings += [f"{name}: {note}" for note in notes]
             except InputError as error:
                 faults.append(LeftOut(recording.path, error.words))
+            if report:
+                report("done", 1, 1)
         photographs = {
             number: recording.path
             for number, recording in enumerate(self.recordings)

@@ -29,7 +29,7 @@ from vidsum.results.cut_list import Cutting, cuts_of
 from vidsum.results.load import load
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript
-from vidsum.times import Cue, find_faulty_times, format_time, parse_subtitles
+from vidsum.times import Cue, find_empty_times, find_unread_times, format_time, parse_cues, parse_subtitles
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import start_offset_s
@@ -109,7 +109,7 @@ def plan_subtitles(video: VideoInfo, extraction: Extraction) -> Plan[Transcript]
         text = read_text(source.path)
         cues = shift_times(parse_subtitles(text), -start_offset_s(video))
         transcript = _to_transcript(cues, source, video, provenance)
-        transcript = replace(transcript, warnings=_describe_faulty(source.path, find_faulty_times(text)))
+        transcript = replace(transcript, warnings=_describe_faulty(source.path, text))
         return Plan(provenance, lambda progress: transcript)
     return Plan(provenance, partial(_read_track, source, video, provenance, extraction))
 
@@ -160,8 +160,18 @@ def _to_transcript(
     )
 
 
-def _describe_faulty(path: Path, lines: Sequence[int]) -> tuple[str, ...]:
+def read_cues(path: Path) -> list[Cue]:
+    """Return the cues of SubRip or WebVTT that people made for vidsum. Raises InputError: it misses one."""
+    text = read_text(path)
+    cues, faulty = parse_cues(text), find_unread_times(text)
+    if cues and faulty:
+        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
+    return cues
+
+
+def _describe_faulty(path: Path, text: str) -> tuple[str, ...]:
     """Return a warning of lines that do not hold the times of a cue."""
+    lines = sorted([*find_unread_times(text), *find_empty_times(text)])
     if not lines:
         return ()
     named = ", ".join(map(str, lines[:_MAX_LINES]))

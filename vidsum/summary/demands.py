@@ -1,4 +1,4 @@
-"""What a summary must not lack if a unit can give way to another: quarters of the film, different scenes."""
+"""Demands on a summary: no quarter of the film left out, no scene twice, if a unit can give way to another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -233,17 +233,15 @@ def _terms(
 
 def _times(inputs: Sequence[ReelInput]) -> BoolArray:
     """Return [I, Q] the times that inputs show: the part of its day, and itself; both weigh the same."""
-    days, counts = [source.day for source in inputs], dict[str, int]()
-    places = list[tuple[str, int]]()
-    for day in days:
-        counts[day] = counts.get(day, 0) + 1
-    seen = dict.fromkeys(counts, 0)
-    for day in days:
-        places.append((day, seen[day] * min(_QUARTERS, counts[day]) // counts[day]))
-        seen[day] += 1
-    columns = list(dict.fromkeys(places))
-    of_days = np.array([[place == column for column in columns] for place in places])
-    repeats = ceil(len(inputs) / len(columns))
+    days = [source.day for source in inputs]
+    of_days = np.zeros((len(inputs), _QUARTERS * len(set(days))), np.bool_)
+    for number, day in enumerate(dict.fromkeys(days)):
+        members = [place for place, other in enumerate(days) if other == day]
+        for rank, member in enumerate(members):
+            first = rank * _QUARTERS // len(members)
+            last = max((rank + 1) * _QUARTERS // len(members), first + 1)
+            of_days[member, number * _QUARTERS + first : number * _QUARTERS + last] = True
+    repeats = ceil(len(inputs) / of_days.shape[1])
     return np.hstack([np.repeat(of_days, repeats, axis=1), np.eye(len(inputs), dtype=np.bool_)])
 
 

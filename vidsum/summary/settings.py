@@ -45,7 +45,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
         more=f"{', '.join(SUMMARIZERS)}, or a trained checkpoint. ridge agrees better with people than "
-        "fulltransnet.",
+        "fulltransnet, whose decoder adds nothing to its encoder.",
     )
     seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(

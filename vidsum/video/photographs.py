@@ -20,6 +20,7 @@ from vidsum.video.recorded import photograph_recorded
 _HEIC: Final = (".heic", ".heif")
 _ENDINGS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", *_HEIC})
 _EXIF: Final = 0x8769  # the part of a file's tags that the camera writes
+_ORIENTATION: Final = 0x0112
 _TURNED: Final = (5, 6, 7, 8)  # orientations that swap width and height
 _MAX_PIXELS: Final = 250_000_000  # a photograph of more would take a gigabyte
 
@@ -44,7 +45,7 @@ def probe_photograph(path: str) -> PhotographInfo:
     with _opened(path) as image:
         exif = image.getexif()
         width, height = image.size
-        if exif.get(0x0112) in _TURNED:
+        if exif.get(_ORIENTATION) in _TURNED and image.format != "TIFF":  # of which Pillow knows
             width, height = height, width
         return PhotographInfo(path, width, height, photograph_recorded(exif.get_ifd(_EXIF)))
 

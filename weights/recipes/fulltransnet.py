@@ -29,7 +29,8 @@ from vidsum.types import FloatArray
 SETTINGS = FullTransNetSettings(
     model=FullTransNetConfig(head="pointer", layers=2, heads=4, d_ff=256, norm="before"),
     loop=LoopSettings(epochs=12),
-    lr=5e-4,
+    lr=1e-3,
+    warm_up=1,
     order="any",
     ridge=0.5,
     crop=0.2,

@@ -79,7 +79,7 @@ class Strip {
   label(number) {
     const [start, end] = this.film.units[number], parts = this.partsIn(number);
     if (this.film.kind === "chapters") return `${clock(start)} to ${clock(end)}, in ${parts.map(part => part.title).join(" and ")}`;
-    const state = parts.length ? `in the result${parts.some(part => part.by_hand) ? ", by hand" : ""}` : "left out";
+    const state = parts.length ? `in the result${parts.some(part => part.by_hand) ? ", by hand" : ""}` : { trim: "removed", moments: "no moment" }[this.film.kind] ?? "left out";
     return `${clock(start)} to ${clock(end)}, ${state}`;
   }
 

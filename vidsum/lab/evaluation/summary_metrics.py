@@ -44,7 +44,7 @@ class KeyShotMeasures:
     f_max: Fraction | None  # F-measure with the nearest annotator
     f_avg: Fraction | None  # mean F-measure over the annotators
     captured: float | None
-    """Mean of the annotators' mean score over the summary, in its deviations; an annotator's own is left out."""
+    """Annotators' mean score over the summary, in its deviations; of an annotator's summary, the others'."""
 
 
 @dataclass(frozen=True)
