@@ -38,6 +38,7 @@ PANELS = {
         "summarize": "Summarize videos.",
         "ground": "Find the moments that a text query describes.",
         "highlights": "Find what stands out in videos, without a query.",
+        "shorts": "Make short clips for phones of the best passages of videos.",
         "shots": "Cut videos into shots.",
         "trim": "Remove silence, filler words or deleted text from videos.",
         "transcribe": "Turn speech into text.",

@@ -7,7 +7,7 @@ from pathlib import Path
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import label_of
 from vidsum.outputs.timelines import require_unchanged
-from vidsum.pipelines.shorts import choose_framing
+from vidsum.pipelines.clip_style import choose_framing
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.reel import Reel, ReelSegment
 from vidsum.types import Progress, VideoInfo

@@ -111,6 +111,12 @@ class ChapterOptions(ReadingOptions, total=False):
     count: int | None
 
 
+class ShortOptions(ReadingOptions, total=False):
+    count: int
+    length_s: tuple[float, float]
+    evidence: Literal["auto", "speech", "picture"]
+
+
 class SoundOptions(TypedDict, total=False):
     loudness: float | None
 
@@ -176,9 +182,10 @@ SETTINGS = {
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
+    "ShortOptions": "summary.ShortSettings features.Extraction",
     "SoundOptions": "video.SoundLevel",
-    "ClipOptions": "video.Shorts video.SoundLevel",
-    "MomentClipOptions": "video.Clips video.Shorts video.SoundLevel",
+    "ClipOptions": "video.Styling video.SoundLevel",
+    "MomentClipOptions": "video.Clips video.Styling video.SoundLevel",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "IndexOptions": "archive.Indexing features.Extraction",

@@ -204,6 +204,7 @@ class _Work:
         selection, made = self.selection, self.analyse(progress)
         features, scored, transcript = made.features, made.scored, made.transcript
         budget_s, warnings = _budget(selection, features.duration_s)
+        warnings = (*(transcript.warnings if transcript else ()), *warnings)
         report_step(progress, "choosing segments")
         chosen = select(
             features,

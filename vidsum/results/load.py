@@ -186,7 +186,11 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
         return "names no schema of vidsum"
     faults = [_wrong_numbers(document), _against_schema(document, kind)]
     if kind in (*_CUTTING, "descriptions", "screen_text"):
-        faults += [_wrong_path(document["video"]), _wrong_segments(document, kind), _wrong_curves(document)]
+        faults += [
+            _wrong_path(document.get("video")),
+            _wrong_segments(document, kind),
+            _wrong_curves(document),
+        ]
     if kind in _OF_MANY:
         faults.append(_wrong_reel(document))
     try:
@@ -272,7 +276,7 @@ def _wrong_reel(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
-    names = ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
+    names = ("segments", "removed", "shots", "chapters", "shorts", "moments", "descriptions", "lines")
     lists = {name: document[name] for name in names if name in document}
     for number, query in enumerate(document.get("queries", ())):
         lists[f"queries[{number}].moments"] = query["moments"]

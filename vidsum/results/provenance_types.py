@@ -270,6 +270,31 @@ class RecordedChapters(TypedDict):
     text_weights_sha256: NotRequired[Sha256]
 
 
+class RecordedShorts(TypedDict):
+    """Settings of the shorts; those at their defaults are missing."""
+
+    count: NotRequired[Number]
+    length_s: NotRequired[tuple[Above0, Above0]]
+    evidence: NotRequired[Evidence]
+    candidates: Annotated[Sequence[str], Several]
+    """The models in order; the first whose importance is not constant is used."""
+    model_sha256: NotRequired[Sha256]
+    map_sha256: Sha256
+    text_weights_sha256: NotRequired[Sha256]
+
+
+class ShortProvenance(TypedDict):
+    """Inputs and settings of shorts."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[HashedFile]
+    speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
+    shorts: RecordedShorts
+
+
 class ChapterProvenance(TypedDict):
     """Inputs and settings of chapters."""
 

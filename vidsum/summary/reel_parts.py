@@ -166,7 +166,7 @@ def choose_parts(
     room = int(budget_s * _TICKS + 1e-6)
     for cosine in (look_cosine(extractor), *_ALIKE):
         exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s)
-        numbers = maximise(terms.objective, sizes, room, exclusion.blocked)
+        numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
         if sizes[numbers].sum() >= _USED * room:
             break
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
@@ -262,18 +262,15 @@ class _Exclusion:
         self._ends = np.array([part.end_s for part in parts])
         self._silent = np.array([not part.spoken for part in parts])
 
-    def blocked(self, chosen: Sequence[int], others: IntArray) -> BoolArray:
-        """Return [n] whether each of the others may not join the chosen ones."""
-        taken = np.array([*chosen], np.int64)
-        same = self._sources[others][:, None] == self._sources[taken]
-        silent = self._silent[others][:, None] & self._silent[taken]
+    def excluded(self, chosen: Sequence[int], unit: int) -> IntArray:
+        """Return which parts may not join any more where `unit` joins the chosen ones."""
+        same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
         apart_s = np.where(silent, _APART_S, 0.0)
-        near = self._starts[others][:, None] < self._ends[taken] + apart_s
-        near &= self._ends[others][:, None] > self._starts[taken] - apart_s
-        alike = silent & (self._rows[others] @ self._rows[taken].T >= self._cosine)
-        is_out = ((same & near) | alike).any(axis=1)
+        near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
+        is_out = (same & near) | (silent & (self._rows @ self._rows[unit] >= self._cosine))
         if self._most_s is not None:
-            lengths = self._ends - self._starts
-            used_s = (same & silent) @ lengths[taken]
-            is_out |= (used_s > 0) & (used_s + lengths[others] > self._most_s + 1e-6)
-        return np.asarray(is_out, np.bool_)
+            lengths, limited = self._ends - self._starts, same & silent
+            used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
+            is_out |= limited & (used_s + lengths > self._most_s + 1e-6)
+        is_out[unit] = True
+        return np.flatnonzero(is_out)

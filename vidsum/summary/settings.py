@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from numbers import Real
 from typing import Any, Literal
 
@@ -44,7 +45,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
         more=f"{', '.join(SUMMARIZERS)}, or a trained checkpoint. ridge agrees better with people than "
-        "fulltransnet.",
+        "fulltransnet, whose decoder adds nothing to its encoder.",
     )
     seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(
@@ -137,3 +138,35 @@ class ReelSettings(Checked):
         "Sound file under the film, lower where somebody speaks.", None, metavar="FILE"
     )
     titles: bool = option("Show the day where a new day begins.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortSettings:
+    """Number and length of the shorts of a video."""
+
+    PANEL = "Shorts"
+
+    count: int = option("Maximum number of shorts.", 5, min=1, flags=("--count", "-n"))
+    length_s: tuple[float, float] = option(
+        "Shortest and longest length.",
+        (20.0, 60.0),
+        flags=("--length",),
+        default_text="20s-60s",
+        metavar="MIN-MAX",
+        parse=parse_interval,
+    )
+    evidence: Literal["auto", "speech", "picture"] = option(
+        "Make shorts from speech or picture.",
+        "auto",
+        flags=("--in",),
+        more="auto: speech, or the picture where little is said.",
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        is_pair = isinstance(self.length_s, Sequence) and len(self.length_s) == 2
+        if not is_pair or not all(isinstance(length_s, Real) for length_s in self.length_s):
+            raise UsageError(f"length_s takes a pair of numbers, not {self.length_s!r}")
+        if not 0 < self.length_s[0] < self.length_s[1] < inf:
+            fault = (Mention("length_s"), " needs a longest length, and a shortest above 0")
+            raise UsageError(fault, hint=Mention("length_s", "20s-60s"))
