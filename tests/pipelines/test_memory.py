@@ -12,8 +12,10 @@ import av
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.conftest import real_weights
+from tests.media import colour_picture, make_video
 from vidsum.types import Picture
 
 pytestmark = [
@@ -95,6 +97,22 @@ def test_a_search_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
         real_weights(name)
     peak_mb(tmp_path, "index", str(film), "--archive", "a.db", "-q")
     assert peak_mb(tmp_path, "search", "a dog in the snow", "--archive", "a.db") < LIMIT_MB
+
+
+def test_a_reel_of_three_hundred_inputs_stays_below_the_limit(tmp_path: Path) -> None:
+    for name in ("efficientnet_lite0", "minilm"):
+        real_weights(name)
+    folder = tmp_path / "Holiday"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(300):
+        picture = np.kron(rng.integers(0, 256, (6, 8, 3), np.uint8), np.ones((60, 60, 1), np.uint8))
+        if number % 5 == 0:
+            Image.fromarray(picture).save(folder / f"{number}.jpg")
+            continue
+        make_video(folder / f"{number}.mp4", n_frames=50, width=480, height=360, paint=colour_picture)
+    peak = peak_mb(tmp_path, "reel", str(folder), "-o", "film.mp4", "--budget", "1m", "-q")
+    assert peak < TEXT_LIMIT_MB, f"{peak:.0f} MB"
 
 
 def test_a_summary_of_many_scenes_stays_below_the_limit(tmp_path: Path) -> None:

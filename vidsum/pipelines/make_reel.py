@@ -183,7 +183,7 @@ class _ReelWork:
             fit=self.settings.fit,
             music=self.music,
             left_out=(*self.left_out, *faults),
-            budget_note=_note(used_s, self.budget_s),
+            budget_note=self._note(used_s),
             provenance=self.provenance,
             warnings=(*describe_order(recordings, self.settings), *warnings, *self._speech_warnings()),
         )
@@ -254,6 +254,13 @@ class _ReelWork:
             made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, title, speech))
         return tuple(made)
 
+    def _note(self, used_s: float) -> str:
+        if used_s >= _USED * self.budget_s:
+            return ""
+        if self.settings.max_clip_s is None:
+            return "nothing else differs enough"
+        return f"{format_time(self.settings.max_clip_s)} of each clip at most, and nothing twice"
+
     def _speech_warnings(self) -> list[str]:
         if not self.music or has_extra("speech"):
             return []
@@ -299,10 +306,6 @@ def _title(day: str) -> str:
     """Return a day in words, such as `14 July 2024`."""
     known = date.fromisoformat(day)
     return f"{known.day} {known:%B %Y}"
-
-
-def _note(used_s: float, budget_s: float) -> str:
-    return "" if used_s >= _USED * budget_s else "nothing else differs enough"
 
 
 def _on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:

@@ -86,6 +86,7 @@ class ReelFacts(TypedDict):
     """
 
     duration_s: Length  # of the film
+    footage_s: Length  # of all inputs, photographs as long as they are shown
     budget: Budget
     canvas: Canvas
     fit: Literal["blur", "crop"]
@@ -130,6 +131,7 @@ class Reel(Result):
     def to_dict(self) -> dict[str, Any]:
         facts: ReelFacts = {
             "duration_s": self.duration_s,
+            "footage_s": self.footage_s,
             "budget": {
                 "asked_s": self.budget_s,
                 "used_s": self.duration_s,
@@ -149,8 +151,7 @@ class Reel(Result):
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         budget = document["budget"]
         facts = {"budget_s": budget["asked_s"], "budget_note": budget["note"]}
-        footage_s = budget["used_s"] / max(budget["used_share"], 1e-9)
-        return parse_fields(cls, {**document, **facts, "footage_s": footage_s})
+        return parse_fields(cls, {**document, **facts})
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the segments as rows of a table, each with the file that it comes from."""

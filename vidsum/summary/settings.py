@@ -60,7 +60,7 @@ class Selection:
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",
         panel=ADVANCED,
-        flag_on=("summarize",),
+        flag_on=("summarize", "reel"),
         more="auto: speech, if there is a transcript.",
     )
 
