@@ -124,17 +124,23 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, comm
         needed = row.data if data else table.data
         missing = [name for name in needed if not (data and (data / name).exists())]
         counted = costs(row.computed, row.sizes) if row.computed else {}
-        ours = {head: counted.get(head) for head in row.published} if row.computed else None
+        ours: Mapping[str, float | None] | None = None
+        if row.computed:
+            ours = {head: counted.get(head) for head in row.published}
+        made: reproduction.Figures | None = None
         why = row.why
         if missing and not (why or ours):
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
         if data and wanted.out and not (why or ours):
             try:
-                ours = _figures(row, data, wanted.out, common, toy=wanted.toy)
+                made = _figures(row, data, wanted.out, common, toy=wanted.toy)
+                ours = made.ours
             except VidsumError as error:
                 why = error.message
                 faults.append(Problem.of(error))
-        rows.append({"row": row.name, "ours": ours, "published": dict(row.published), "why": why or None})
+        facts_of_row = {"row": row.name, "ours": ours, "published": dict(row.published), "why": why or None}
+        more = {"intervals": made.intervals, "baselines": made.baselines} if made else {}
+        rows.append({**facts_of_row, **more})
     lines = []
     for why in dict.fromkeys(row["why"] for row in rows if row["why"]):
         names = [row["row"] for row in rows if row["why"] == why]
@@ -167,11 +173,12 @@ def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
 
 def _figures(
     row: "reproduction.PaperRow", data: Path, out: Path, common: CommonOptions, *, toy: bool
-) -> dict[str, float | None]:
-    """Return the figures of a row, by column, from its report; without one, train and evaluate it first."""
+) -> "reproduction.Figures":
+    """Return the figures of a row from its report; without one, train and evaluate it first."""
     from vidsum.io.text import read_json
     from vidsum.lab.made_up import OPTIONS
-    from vidsum.lab.reproduction import figure, folder_name
+    from vidsum.lab.reproduction import figures_of, folder_name
+    from vidsum.lab.training.run import read_run
 
     tiny = _without(shlex.split(OPTIONS[row.train[0]]), row.train) if toy and row.train else []
     train, evaluate = [*row.train[:1], *tiny, *row.train[1:]], [*row.evaluate]
@@ -185,7 +192,8 @@ def _figures(
         _run("evaluate", [*evaluate, "--output", str(report)], place, out, quiet=True)
     document = read_json(report)
     paths = {head: path.replace("{run}", run.name) for head, path in (row.paths or {}).items()}
-    return {head: figure(document, path) for head, path in paths.items()}
+    has_splits = bool(train) and row.evaluate[0] == "summary"
+    return figures_of(document, paths, read_run(run)["splits"] if has_splits else ())
 
 
 def _without(words: Sequence[str], named: Sequence[str]) -> list[str]:
@@ -249,11 +257,27 @@ def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[s
 
 
 def _paired_rows(rows: Sequence[Mapping[str, Any]], digits: int) -> Rows:
-    """Return two lines per row, ours above the published figures; one where there is none of ours."""
+    """Return two lines per row, ours above the published figures; one where there is none of ours.
+
+    Baselines stand below the first row that they belong to: rows of the same tests share them.
+    """
     heads, lines = list(rows[0]["published"]), []
+    last: Mapping[str, Any] = {}
     for row in rows:
-        for of, figures in (("ours", row["ours"]), ("published", row["published"])):
+        baselines: Mapping[str, Any] = row.get("baselines", {})
+        new = baselines.items() if baselines != last else ()
+        last = baselines or last
+        for of, figures in (("ours", row["ours"]), ("published", row["published"]), *new):
             if figures:
-                cells = ["-" if figures[head] is None else f"{figures[head]:.{digits}f}" for head in heads]
+                intervals = row.get("intervals", {}) if of == "ours" else {}
+                cells = [_cell(figures[head], intervals.get(head), digits) for head in heads]
                 lines.append((row["row"], of, *cells))
     return (("row", "", *heads), *lines)
+
+
+def _cell(value: float | None, interval: Sequence[float] | None, digits: int) -> str:
+    """Return a figure, with its interval where it has one."""
+    if value is None:
+        return "-"
+    rest = f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]" if interval else ""
+    return f"{value:.{digits}f}{rest}"

@@ -14,7 +14,7 @@ def test_every_part_holds_on_the_cpu(
 ) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(sys, "argv", ["gpu_check", "--device", "cpu", "--small"])
+    monkeypatch.setattr(sys, "argv", ["gpu_check", "--small"])
     try:
         with pytest.raises(SystemExit) as ended:
             gpu_check.main()
@@ -26,8 +26,9 @@ def test_every_part_holds_on_the_cpu(
     for part in (
         "EfficientNetLite0 bfloat16",
         "T=512",
-        "recurrent",
-        "MRNet",
+        "T=4160, recurrent",
+        "MRNet, light",
+        "int8 on cpu",
         "depth 32, bf16",
         "linear_layers",
     ):

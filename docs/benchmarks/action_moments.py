@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from docs.benchmarks import SAMPLE
 from docs.benchmarks.joined import FIRST, join
 from docs.benchmarks.natural import Film
 from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
@@ -19,7 +20,6 @@ Half = Literal["a", "b"]
 
 EXTRA = FIRST / "actions"
 _NOTES = Path(__file__).with_name("action_moments.json")
-_SAMPLE = Path(__file__).parents[1] / "sample"
 
 
 def noted_videos() -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def noted_videos() -> list[dict[str, Any]]:
 
 def path_of(name: str, extra: Path = EXTRA) -> Path:
     """The file of a video by its name in action_moments.json."""
-    folders, file = {"sample": _SAMPLE, "actions": extra}, Path(name)
+    folders, file = {"sample": SAMPLE, "actions": extra}, Path(name)
     return folders.get(file.parts[0], FIRST / file.parent) / file.name
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_action_films, present_videos
 from docs.benchmarks.grounding import by_curve, resampled, scored
-from docs.benchmarks.joined import KINDS, composite, embed, truth_of
+from docs.benchmarks.joined import KINDS, embed, ten_films, truth_of
 from docs.benchmarks.natural import SPACE, natural_films
 from vidsum.features.movinet import action_names
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
@@ -105,7 +105,8 @@ def print_labels(extra: Path) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "folder", "joined")
+    small = "films joined --extra shared/videos/actions --seeds 1"
+    parser = argument_parser(__doc__, "folder", "joined", small=small)
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--line", type=float, nargs=2, metavar=("SLOPE", "LEAST"))
@@ -133,7 +134,7 @@ def main() -> None:
     print(row("actions", [asked for videos in parts.values() for asked in videos]), flush=True)
     natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
     print(row("natural moments", see({film.path: film.truth for film in natural})), flush=True)
-    films = [composite(options.joined, "all", 120, seed)[0] for seed in range(10)]
+    films = ten_films(options.joined)
     for kind in KINDS:
         print(row(f"joined clips, {kind}", see({film: truth_of(film, kind) for film in films})), flush=True)
 

@@ -271,7 +271,7 @@ def _ask(connection: Any, vectors: FloatArray, truth: Any) -> str:
 
 
 def main() -> None:
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="search archives --hours 1")
     parser.add_argument("what", choices=("search", "postgres", "hnsw"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--hours", type=int, nargs="+", default=[100])

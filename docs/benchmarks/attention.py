@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
-from docs.benchmarks import processor_s
+from docs.benchmarks import argument_parser, processor_s
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 
 _HEADS, _SIZE, _WINDOW, _FEW, _SHOT = 8, 8, 17, 51, 30
@@ -80,10 +80,13 @@ def calls(n_tokens: int) -> dict[str, Callable[[], Tensor]]:
 
 @torch.inference_mode()
 def main() -> None:
+    parser = argument_parser(__doc__, small="--tokens 150")
+    parser.add_argument("--tokens", type=int, nargs="+", default=_TOKENS)
+    options = parser.parse_args()
     torch.set_num_threads(1)
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["tokens", "attention", "ms", "MiB"])
-    for n_tokens in _TOKENS:
+    for n_tokens in options.tokens:
         for name, call in calls(n_tokens).items():
             table.writerow([n_tokens, name, f"{median_ms(call):.2f}", f"{peak_mib(call):.1f}"])
 

@@ -41,7 +41,7 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "film")
+    parser = argument_parser(__doc__, "film", small="shared/videos/basketball.mp4 --runs 1")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     film = str(options.film)

@@ -1,17 +1,16 @@
-"""How exactly shots begin: films joined from real clips, beside PySceneDetect's detectors.
+"""How exactly shots begin: films joined from real clips, compared with PySceneDetect's detectors.
 
-    python -m docs.benchmarks.cuts FOLDER [--half odd] [--seeds 0 1 2 3 4 5 6 7 8] [--scenedetect PYTHON]
+    python -m docs.benchmarks.cuts FOLDER --scenedetect PYTHON [--half odd] [--seeds 0 1 2 3 4 5 6 7 8]
 
 FOLDER is where the films are made. True are the joins and the cuts inside clips, which `inner_cuts.json`
 lists; what a method finds where that says `unclear` does not count, nor at either end of a part that is too
 short to be a shot. Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is
-named.
+named; without it, its rows are left out.
 """
 
 import json
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -63,7 +62,7 @@ def _length_s(clip: str) -> float:
 def starts_in_clips(film: Path, clips: list[dict[str, Any]], seed: int) -> list[tuple[str, float, Times]]:
     """The clips of a film: the file's name, where in it the film begins, and the film's own [start, end].
 
-    `make_composite.py` does not write the second down; here its draws are made again.
+    `join_clips` does not write the second down; here its draws are made again.
     """
     rng, turn, placed = random.Random(seed), list[dict[str, Any]](), []
     for moment in json.loads(film.with_suffix(".json").read_text())["moments"]:
@@ -109,17 +108,17 @@ def measured(cuts: Times, truth: Times, unclear: Times) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="films --half all --seeds 0")
     parser.add_argument("folder", type=Path, help="where the films are made")
     parser.add_argument("--half", choices=list(HALVES), default="odd", help="of the clips")
     parser.add_argument("--seeds", type=int, nargs="*", default=list(range(9)), help="one film for each")
-    parser.add_argument("--scenedetect", default=sys.executable, metavar="PYTHON")
+    parser.add_argument("--scenedetect", metavar="PYTHON")
     options = parser.parse_args()
     methods: dict[str, Callable[[Path], Times]] = {
         "`vidsum shots`": lambda film: vidsum.find_shots(film).edges_s[1:-1],
         "change points of KTS alone, between samples": lambda film: find(vidsum.extract(film)).edges_s[1:-1],
     }
-    for detector in ("content", "adaptive", "hash", "hist"):
+    for detector in ("content", "adaptive", "hash", "hist") if options.scenedetect else ():
         methods[f"PySceneDetect, {detector}"] = by_peer(options.scenedetect, detector)
     films = [composite(options.folder, options.half, 120, seed)[0] for seed in options.seeds]
     clips = json.loads((options.folder / f"{options.half}.json").read_text())["clips"]

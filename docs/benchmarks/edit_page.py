@@ -107,7 +107,7 @@ def wait(tab: Any) -> None:
 
 
 def main() -> None:
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="--minutes 0.2 --shots 10")
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--shots", type=int, default=1500)
     parser.add_argument("--folder", type=Path, help="where the film is, or is to be for the next run")

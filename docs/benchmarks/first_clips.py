@@ -20,7 +20,7 @@ _DRAWS = 1000
 def main() -> None:
     """Print a row per kind of query."""
     clips, fits = known_clips(), notes()["fits"]
-    with Archive(argument_parser(__doc__, "archive").parse_args().archive) as archive:
+    with Archive(argument_parser(__doc__, "archive", small="archive.db").parse_args().archive) as archive:
         archive.add([clip["file"] for clip in clips], space="vse")
         for kind in KINDS:
             right = []

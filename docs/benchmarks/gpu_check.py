@@ -1,6 +1,6 @@
 """Check and time vidsum on one GPU, in about ten minutes; a line that begins with FAIL is a fault.
 
-python -m docs.benchmarks.gpu_check [--device cpu --small, to try the script itself]
+python -m docs.benchmarks.gpu_check [--small, to try the script itself on a CPU]
 """
 
 import sys
@@ -8,16 +8,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
 
 from docs.benchmarks import argument_parser
+from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.lab.models import llama_adapter as describer
 from vidsum.lab.reproduction import WORDS
-from vidsum.lab.training.settings import LossSettings
-from vidsum.lab.training.train_mrnet import MomentBatch, mrnet_loss
+from vidsum.lab.training.settings import LoopSettings, LossSettings, MRNetSettings
+from vidsum.lab.training.train_mrnet import MomentBatch, mrnet_loss, train_mrnet
 from vidsum.models.attention import retention as forms
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.clip_networks import I3D
@@ -26,7 +32,11 @@ from vidsum.models.detr_models import build
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 from vidsum.models.mrnet import MRNet
+from vidsum.pipelines.decoding import load_extractor
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
 
+_SAMPLE = Path(__file__).parents[1] / "sample" / "big_buck_bunny.mp4"
 SMALL = describer.AudioDescriptionConfig(
     dim_visual=384,
     dim_audio=32,
@@ -135,6 +145,13 @@ def retention(check: Check) -> None:
             worst = float((form(*x)[0] - expected).abs().max() / expected.abs().mean())
             cost = check.time(partial(form, *x), 3)[1]
             check.hold(f"T={length}, {form.__name__}: {cost}", worst, 1e-2)
+    # beyond 4,096 clips positions need float64; what lies far behind no longer counts
+    length, near, last = (4160, 1024, 64) if check.small else (65_536, 2048, 512)
+    x = [*torch.randn(3, 1, 8, length, 32, device=check.device)]
+    ends = _parallel(*(part[..., -near:, :] for part in x), 0.98, forms.xpos_turn(32))[0][..., -last:, :]
+    recur = partial(forms.recurrent_retention, *x, 0.98, forms.xpos_turn(32))
+    worst = float((recur()[0][..., -last:, :] - ends).abs().max() / ends.abs().mean())
+    check.hold(f"T={length}, recurrent_retention: {check.time(recur, 1)[1]}", worst, 1e-2)
 
 
 def _parallel(q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor) -> tuple[Tensor]:
@@ -181,6 +198,48 @@ def _steps(check: Check, name: str, model: nn.Module, loss: Callable[[nn.Module]
         check.say(f"{name}, {kind}: {cost}, {n / seconds:.0f} a second", holds=is_finite)
 
 
+def real_training(check: Check) -> None:
+    """Train MRNet on made-up videos for some epochs, as `vidsum train` does, with its prefetching thread."""
+    from tests.lab.training.toy import Toy, draw_data, draw_moments
+
+    toy = Toy(n_videos=32 if check.small else 600)
+    sizes = replace(MRNetConfig(**HEADS["light"]), d=16, d_ff=16, heads=2, layers=1)
+    loop = LoopSettings(epochs=3 if check.small else 20)
+    settings = MRNetSettings(model=sizes, loop=loop, lr=1e-3, device=str(check.device))
+    with TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        result = train_mrnet(draw_data(draw_moments, toy, seed=0), settings, Path(folder) / "run")
+        seconds = (time.perf_counter() - start) / len(result.history)
+    first, last = (result.history[place].loss for place in (0, -1))
+    learns = last < first if check.small else last < 0.9 * first
+    check.say(f"MRNet, light: {seconds:.2f} s an epoch, loss {first:.3f} to {last:.3f}", holds=learns)
+
+
+def precisions(check: Check) -> None:
+    """Compare the default extractor in each precision with fp32 on the CPU, on the sample film."""
+    seconds = 4 if check.small else 30
+    expected = _sample_features("cpu", "fp32", seconds)
+    pairs = [("cpu", "int8", 0.06)] + [("cuda", "fp16", 1e-2), ("cuda", "bf16", 0.05)] * check.is_cuda
+    for device, precision, largest in pairs:
+        name = f"EfficientNet-Lite0 {precision} on {device}"
+        try:
+            rows = _sample_features(device, precision, seconds)
+        except UsageError as refused:  # such as int8 on a processor without VNNI
+            check.say(f"{name}: {refused.message}")
+            continue
+        error = 1 - float(cosine_similarity(rows, expected).min())
+        cost = check.time(partial(_sample_features, device, precision, seconds), 1)[1]
+        check.hold(f"{name}: {cost}", error, largest)
+
+
+def _sample_features(device: str, precision: str, seconds: float) -> Tensor:
+    """Features of the first seconds of the sample film."""
+    extractor = load_extractor(Extraction(device=device, precision=precision))  # type: ignore[arg-type]
+    with read_frames(probe(_SAMPLE), [extractor.spec.sampling]) as frames:
+        pictures = [extractor.spec.crop(frame.image) for _, frame in islice(frames, int(2 * seconds))]
+    return torch.from_numpy(extractor.encode(np.stack(pictures)[:, None]))
+
+
 @torch.inference_mode()
 def latency(check: Check) -> None:
     """Time one pass of the audio describer over a clip and 249 words, in bf16: STAMP's Table 4."""
@@ -203,13 +262,13 @@ def latency(check: Check) -> None:
 def main() -> None:
     """Run the parts; exit code 1 where one fails."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--device", help="default: cuda, and with --small cpu")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(0)
-    check = Check(options.device, small=options.small)
+    check = Check(options.device or ("cpu" if options.small else "cuda"), small=options.small)
     check.say(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name() if check.is_cuda else 'CPU'}")
-    for part in (networks, attention, retention, training, latency):
+    for part in (networks, attention, retention, training, real_training, precisions, latency):
         check.say(f"== {part.__name__}")
         try:
             part(check)

@@ -194,7 +194,7 @@ def of_half(
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__, "folder")
+    parser = argument_parser(__doc__, "folder", small="films --seeds 0 --ask all")
     parser.add_argument("--clips", choices=HALVES, default="all", help="clips that are joined")
     parser.add_argument("--first", action="store_true", help="join the 14 clips without `wide`")
     parser.add_argument(

@@ -173,7 +173,8 @@ def measured(row: str, videos: Videos, scores: Mapping[str, Any]) -> Measures:
 
 def main() -> None:
     """Train the rows, and print a table for each experiment."""
-    parser = argument_parser(__doc__)
+    data = "--tvsum data/tvsum --summe data/summe --out runs --experiment tvsum-text"
+    parser = argument_parser(__doc__, small=f"{data} --row 'ridge, ends' --seeds 1")
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--summe", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)

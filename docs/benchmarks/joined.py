@@ -5,8 +5,6 @@ true of several clips; `joined_queries.json` lists those, and queries that are t
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from docs.benchmarks import SHARED
+from docs.benchmarks.join_clips import join_clips
 from vidsum.device import Precision
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import STEP_S, ClassMixture, ClipEmbeddings
@@ -51,10 +50,25 @@ def names_of(half: str) -> set[str]:
 def composite(
     folder: Path, clips: str, seconds: int, seed: int, folders: Sequence[Path] = FOLDERS
 ) -> tuple[Path, MomentVideo]:
-    """A film of joined clips, made once, and where each caption is true in it."""
+    """A film of joined clips, made once, and where each caption is true in it.
+
+    Of made-up clips it is as long as their file says.
+    """
+    seconds = _made_up("film_s", seconds)
     target = folder / f"{clips}_{seconds}_{seed}.mp4"
     join(folder / f"{clips}.json", known_clips(folders)[HALVES[clips]], target, seconds, seed)
     return target, truth_of(target)
+
+
+def ten_films(folder: Path) -> list[Path]:
+    """The ten joined films of 120 s that most figures are of, made once; few and short of made-up clips."""
+    return [composite(folder, "all", 120, seed)[0] for seed in range(_made_up("films", 10))]
+
+
+def _made_up(key: str, usual: int) -> int:
+    """What the file of made-up clips says in place of the usual."""
+    listed: dict[str, Any] = json.loads((FIRST / "clips.json").read_text())
+    return int(listed.get(key, usual))
 
 
 def join(listed: Path, clips: Sequence[Mapping[str, str]], target: Path, seconds: int, seed: int) -> None:
@@ -65,9 +79,7 @@ def join(listed: Path, clips: Sequence[Mapping[str, str]], target: Path, seconds
     if not target.with_suffix(".json").exists():
         listed.parent.mkdir(parents=True, exist_ok=True)
         listed.write_text(json.dumps(chosen))
-        tool = SHARED / "tools" / "make_composite.py"
-        options = [f"--seconds={seconds}", f"--seed={seed}"]
-        subprocess.run([sys.executable, tool, listed, target, *options], check=True)
+        target.with_suffix(".json").write_text(json.dumps(join_clips(clips, target, seconds, seed), indent=1))
 
 
 def truth_of(film: Path, kind: str = "query") -> MomentVideo:
@@ -83,6 +95,12 @@ def truth_of(film: Path, kind: str = "query") -> MomentVideo:
             windows = tuple(window for file, window in clips if file in true_of)
             queries.append(Query(name, text, film.stem, truth["duration"], windows))
     return MomentVideo(film.stem, truth["duration"], tuple(queries))
+
+
+def joins_of(film: Path) -> tuple[TimeArray, float]:
+    """Seconds at which one clip of a joined film gives way to the next, and the film's length."""
+    truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
+    return np.array([moment["start"] for moment in truth["moments"][1:]]), truth["duration"]
 
 
 def notes() -> dict[str, Any]:

@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks import SHARED
 from docs.benchmarks.action_moments import Half, files_in, joined_action_films, present_videos
-from docs.benchmarks.joined import KINDS, composite, known_clips, notes, truth_of
+from docs.benchmarks.joined import KINDS, known_clips, notes, ten_films, truth_of
 from vidsum.evidence.match_probability import kind_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import TimeArray
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 def ask_films(folder: Path, embed: Callable[[Path], ClipEmbeddings], measure: Evidence) -> list[Asked]:
     """Every query of every clip, of ten films and of each clip by itself."""
     clips = known_clips()
-    films = [composite(folder, "all", 120, seed)[0] for seed in range(10)]
+    films = ten_films(folder)
     queries = [
         (kind, clip[kind], Path(clip["file"]).name) for kind in KINDS for clip in clips if clip.get(kind)
     ]

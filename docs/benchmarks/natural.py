@@ -9,13 +9,14 @@ over clips; the last column is the paired difference from similarity in R@1 IoU 
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from docs.benchmarks import argument_parser
+from docs.benchmarks import SAMPLE, argument_parser
 from docs.benchmarks.grounding import TOP_K, Answers, answers, table
 from docs.benchmarks.joined import FIRST, embed
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
@@ -26,7 +27,6 @@ from vidsum.video.probe import probe
 
 SPACE = "vse"
 _NOTES = Path(__file__).with_name("natural_moments.json")
-_SAMPLE = Path(__file__).parents[1] / "sample"
 _FIFTHS = (2, 1, 3, 0, 4)
 
 
@@ -39,12 +39,15 @@ class Film:
 
 
 def natural_films(*, held_out: bool) -> list[Film]:
-    """The footage that settings were chosen by, or the rest."""
+    """The footage that settings were chosen by, or the rest; of what is here."""
     listed = json.loads(_NOTES.read_text())["videos"]
     films = []
     for video in (entry for entry in listed if entry.get("held_out", False) == held_out):
         name = Path(video["file"])
-        path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
+        path = SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
+        if not path.exists():
+            print(f"left out because it is not here: {path.name}", file=sys.stderr)
+            continue
         duration_s = probe(path).duration_s
         moments = [
             (moment["query"], tuple((a, b) for a, b in moment["windows"])) for moment in video["moments"]
@@ -81,7 +84,7 @@ def answered(film: Film, models: Sequence[str], precision: str) -> Answers:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()

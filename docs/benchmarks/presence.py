@@ -285,7 +285,7 @@ def print_words(answers: Sequence[Asked], said: TimeArray) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__, "folder")
+    parser = argument_parser(__doc__, "folder", small="films")
     parser.add_argument("--photographs", type=Path, help="Flickr8k's")
     parser.add_argument("--actions", type=Path, help="clips of other repositories")
     options = parser.parse_args()

@@ -14,7 +14,8 @@ from vidsum.io.provenance import hash_file
 
 def main() -> None:
     """Write the file."""
-    parser = argument_parser(__doc__, "trained", "target")
+    small = "{root}/weights/mrnet-vse.safetensors mrnet-vse.safetensors"
+    parser = argument_parser(__doc__, "trained", "target", small=small)
     options = parser.parse_args()
     trained = read_trained(options.trained)
     halves = {name: tensor.half() for name, tensor in trained.tensors.items()}

@@ -16,6 +16,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import vidsum
+from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import KINDS, known_clips
 from vidsum.device import unload
 from vidsum.features.extractors import efficientnet_lite0
@@ -69,6 +70,7 @@ def compare(clip: Mapping[str, str]) -> tuple[FloatArray, list[bool]]:
 
 def main() -> None:
     """Print a line for each clip, and what holds of all."""
+    argument_parser(__doc__, small="").parse_args()
     cosines, same = list[FloatArray](), list[bool]()
     for clip in known_clips():
         of_clip, is_same = compare(clip)

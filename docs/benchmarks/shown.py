@@ -159,7 +159,8 @@ def print_phrases(films: Mapping[str, Sequence[Sequence[FilmClip]]]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__, "folder")
+    small = "films --seeds 1 --model auto uniform --extra shared/videos/actions"
+    parser = argument_parser(__doc__, "folder", small=small)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--model", nargs="+", default=MODELS)
     parser.add_argument("--extra", type=Path, default=EXTRA)

@@ -44,11 +44,14 @@ def seconds_per_frame(name: str) -> float:
 
 
 def main() -> None:
-    argument_parser(__doc__).parse_args()
+    """Print the table."""
+    parser = argument_parser(__doc__, small="--space mobileclip2-s0")
+    parser.add_argument("--space", nargs="+", choices=CLIP_MODELS, default=CLIP_MODELS)
+    options = parser.parse_args()
     torch.set_num_threads(1)
     print("| space | s per frame | s per minute of video |\n|---|---|---|")
-    for space, model in CLIP_MODELS.items():
-        seconds = seconds_per_frame(model.architecture)
+    for space in options.space:
+        seconds = seconds_per_frame(CLIP_MODELS[space].architecture)
         print(f"| {space} | {seconds:.3f} | {60 * seconds:.0f} |")
 
 

@@ -130,7 +130,7 @@ def measure_space(encoders: Encoders, films: Path, photographs: Path | None) -> 
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="vse --films films")
     parser.add_argument("name")
     parser.add_argument("--films", type=Path, default=Path("films"))
     parser.add_argument("--photographs", type=Path)

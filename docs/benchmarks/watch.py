@@ -10,6 +10,7 @@ over clips. The last lines have AUC and calibration error of the best second.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.joined import KINDS, composite, embed, known_clips, notes
+from docs.benchmarks.joined import KINDS, embed, known_clips, notes, ten_films
 from docs.benchmarks.judged import Asked, auc, calibration_error, rows_of, truth_about, with_interval
 from vidsum.evidence.match_probability import embed_background, kind_of, prepare_queries
 from vidsum.evidence.running_match import RunningMatch
@@ -66,13 +67,12 @@ def watch(video: ClipEmbeddings, texts: list[str], vectors: FloatArray) -> Float
     return np.stack([match.add(*second, begins_shot=begins) for *second, begins in seconds], axis=1)
 
 
-def ask(folder: Path) -> list[Seconds]:
-    """All queries of ten films."""
-    queries, fits = list_queries(), notes()["fits"]
+def ask(folder: Path, queries: Sequence[tuple[str, str, str]]) -> list[Seconds]:
+    """Ask ten films for queries, each a kind, a text and the clip that it is of."""
+    fits = notes()["fits"]
     texts = [text for _, text, _ in queries]
     vectors, answers = embed_queries("vse", texts), []
-    for seed in range(10):
-        film = composite(folder, "all", 120, seed)[0]
+    for film in ten_films(folder):
         parts = json.loads(film.with_suffix(".json").read_text())["moments"]
         for (kind, text, clip), present in zip(
             queries, watch(embed(film, "vse", "auto"), texts, vectors), strict=True
@@ -114,7 +114,12 @@ def print_alerts(answers: list[Seconds]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    everything = ask(argument_parser(__doc__, "folder").parse_args().folder)
+    parser = argument_parser(__doc__, "folder", small="films --english")
+    parser.add_argument("--english", action="store_true", help="leave out the captions in other languages")
+    options = parser.parse_args()
+    everything = ask(
+        options.folder, [query for query in list_queries() if not options.english or query[0] in KINDS]
+    )
     for is_language in (False, True):
         answers = [answer for answer in everything if (answer.query.kind == "language") == is_language]
         print_alerts(answers)

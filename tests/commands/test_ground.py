@@ -126,6 +126,13 @@ def test_saved_clips_of_an_absent_query_are_named(run: Run, film: Path) -> None:
     assert note in again.splitlines()
 
 
+def test_clips_of_doubtful_moments_are_counted(run: Run, film: Path, likely: dict[str, float]) -> None:
+    likely["film.mp4"] = 0.15
+    ran = run("ground", film, *ASK_TWO, "--clips")
+    assert "'green': 1 of 1 clips probably do not show it" in ran.out.splitlines()
+    assert "'red': " not in ran.out
+
+
 LIKELY_ONLY = (*ASK, "--query", "red", "--min-present", "0.89")
 
 

@@ -10,7 +10,7 @@ from vidsum.features.yamnet import N_CLASSES, RATE, WINDOW, iter_windows, score_
 from vidsum.types import FloatArray
 
 SCORES = Path(__file__).with_name("yamnet_scores.json")
-"""Classes that score .005 or more, by `python -m docs.benchmarks.yamnet store` at 1f56fe78."""
+"""Classes that score .005 or more, by the published file in LiteRT."""
 
 
 def synthetic_sounds() -> dict[str, FloatArray]:

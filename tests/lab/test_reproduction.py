@@ -1,16 +1,28 @@
 """The tables of the papers: what their files say, and that docs/papers.md says the same."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scipy import stats
 
 from docs.options import commands, flags_of
 from vidsum.commands.options import settings_of
 from vidsum.errors import UsageError
 from vidsum.io.text import read_yaml
 from vidsum.lab.made_up import KINDS
-from vidsum.lab.reproduction import FOLDER, PaperTable, costs, figure, find_tables, folder_name, read_tables
+from vidsum.lab.reproduction import (
+    FOLDER,
+    PaperTable,
+    costs,
+    figure,
+    figures_of,
+    find_tables,
+    folder_name,
+    read_tables,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")
@@ -209,6 +221,52 @@ def test_figure_is_found_by_its_path() -> None:
     assert figure(report, "rows/0/recall/top=1,iou=0.5/share") == 25.0
     assert figure(report, "n_queries") == 7
     assert figure(report, "rows/0/short/mean_map") is None
+
+
+def summary_report(**values: Mapping[str, float]) -> dict[str, Any]:
+    """A report of rows, each with the F of its videos."""
+    return {
+        "rows": [
+            {
+                "name": name,
+                "f": sum(of_videos.values()) / len(of_videos),
+                "videos": {video: {"f": value} for video, value in of_videos.items()},
+            }
+            for name, of_videos in values.items()
+        ]
+    }
+
+
+SPLITS = [{"name": "one", "test": ["d/a", "d/b"]}, {"name": "two", "test": ["d/c", "d/b"]}]
+"""Of which both test one video, under two names."""
+
+
+def test_interval_is_of_the_means_of_the_splits() -> None:
+    report = summary_report(run={"d/a": 0.1, "d/b (one)": 0.3, "d/c": 0.6, "d/b (two)": 0.8})
+    ours = figures_of(report, {"F": "rows/name=run/f"}, SPLITS)
+    side = stats.t.ppf(0.975, 1) * stats.sem([20, 70])
+    assert ours.ours["F"] == pytest.approx(45)
+    assert ours.intervals["F"] == pytest.approx((45 - side, 45 + side))
+
+
+@pytest.mark.parametrize("splits", [(), SPLITS[:1]], ids=["none", "one"])
+def test_fewer_than_two_splits_have_no_interval(splits: list[dict[str, Any]]) -> None:
+    report = summary_report(run={"d/a": 0.1, "d/b": 0.3})
+    assert figures_of(report, {"F": "rows/name=run/f"}, splits).intervals == {}
+
+
+def test_baselines_of_a_report_have_the_columns_of_the_row() -> None:
+    report = summary_report(run={"a": 0.5}, random={"a": 0.2}, uniform={"a": 0.3}, human={"a": 0.9})
+    ours = figures_of(report, {"F": "rows/0/f"}, ())
+    assert ours.baselines == {"random": {"F": 20.0}, "uniform": {"F": 30.0}}
+
+
+def test_tables_of_fulltransnet_train_as_its_public_code() -> None:
+    rows = [
+        row for number in ("II", "IV") for _, t in find_tables(["fulltransnet"], number) for row in t.rows
+    ]
+    patterns = [row for _, t in find_tables(["fulltransnet"], "III") for row in t.rows if row.train]
+    assert all(row.train[row.train.index("--target") + 1] == "same-step" for row in (*rows, *patterns))
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)

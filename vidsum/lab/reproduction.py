@@ -129,13 +129,67 @@ def folder_name(words: Sequence[str]) -> str:
     return f"{words[0]}-{sha256(shlex.join(words).encode()).hexdigest()[:10]}"
 
 
+BASELINES: Final = ("random", "uniform", "whole video")
+"""Rows of a report that know nothing of the video."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a row, by column, in per cent where they are of the report's rows."""
+
+    ours: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float, float]]  # 95 per cent over splits, of the columns that have them
+    baselines: Mapping[str, Mapping[str, float | None]]  # by name of the baseline
+
+
+def figures_of(report: Any, paths: Mapping[str, str], splits: Sequence[Mapping[str, Any]]) -> Figures:
+    """Return the figures at some paths of a report, of the splits of its run, if it is of a summarizer."""
+    present = [row["name"] for row in report.get("rows", ()) if row["name"] in BASELINES]
+    baselines = {
+        name: {head: figure(report, _of_row(path, name)) for head, path in paths.items()} for name in present
+    }
+    intervals = {head: _interval(report, path, splits) for head, path in paths.items()}
+    return Figures(
+        {head: figure(report, path) for head, path in paths.items()},
+        {head: interval for head, interval in intervals.items() if interval},
+        baselines,
+    )
+
+
+def _of_row(path: str, name: str) -> str:
+    """Return the path of the same figure in another row."""
+    rows, slash, rest = path.partition("/")
+    return f"rows/name={name}/{rest.partition('/')[2]}" if rows == "rows" and slash else path
+
+
+def _interval(report: Any, path: str, splits: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """Return the 95 per cent interval, over splits, of the mean over the videos that each tests."""
+    from vidsum.lab.evaluation.summary_metrics import interval_of_mean
+
+    if not splits:
+        return None
+    rows, row, *rest = path.split("/")
+    videos = _value_at(report, [rows, row, "videos"])
+    means = []
+    for split in splits:
+        # a video that several splits test has a name for each of them
+        names = [name if name in videos else f"{name} ({split['name']})" for name in split["test"]]
+        values = [_value_at(videos[name], rest) for name in names]
+        means.append(None if None in values else 100 * sum(values) / len(values))
+    return None if None in means else interval_of_mean([mean for mean in means if mean is not None])
+
+
 def figure(report: Any, path: str) -> float | None:
     """Return a figure of a report, in per cent where it is in the rows; None: it has none.
 
     `rows/0/recall/top=1,iou=0.5/share` is the share of the first row's recall with those two values.
     """
-    value = report
-    for step in path.split("/"):
+    value = _value_at(report, path.split("/"))
+    return None if value is None else float(value) * (100 if path.startswith("rows/") else 1)
+
+
+def _value_at(value: Any, steps: Sequence[str]) -> Any:
+    for step in steps:
         if value is None:
             return None
         if isinstance(value, list) and not step.isdigit():
@@ -143,7 +197,7 @@ def figure(report: Any, path: str) -> float | None:
             value = next(item for item in value if all(str(item[key]) == wanted[key] for key in wanted))
         else:
             value = value[int(step) if isinstance(value, list) else step]
-    return float(value) * (100 if path.startswith("rows/") else 1)
+    return value
 
 
 def costs(model: str, sizes: Mapping[str, Any]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """How far a video shows live footage: not black, blank, frozen, nearly dark or far out of focus.
 
 The constants were chosen on seven clips and measured on others: docs/benchmarks.md has both, and
-`python -m docs.benchmarks.liveness --fit` prints them at 1f56fe78.
+`python -m docs.benchmarks.liveness CLIP ... --fit` prints those of other clips.
 """
 
 from collections.abc import Sequence

@@ -241,8 +241,7 @@ RANGES: Mapping[str, Range] = {
     "blocks.14.sum": (-46.86, 42.31),
     "blocks.15.project_conv.out": (-17.58, 16.01),
 }
-"""Least and greatest value of what is not clipped, on all frames of 14 real clips
-(`git show 67307f50:docs/benchmarks/precision.py`)."""
+"""Least and greatest value of what is not clipped, on all frames of 14 real clips."""
 
 
 class Int8Graph(LiteGraph):

@@ -1,6 +1,8 @@
 """Annotated videos: published files, all variants of their datasets, repairs and refusals."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,6 +65,44 @@ def test_videos_come_as_people_count(tmp_path: Path) -> None:
     groups = {f"video_{number}": published(number) for number in (10, 2, 1)}
     videos = read_annotated(write(tmp_path / "x.h5", **groups))
     assert list(videos) == ["x/video_1", "x/video_2", "x/video_10"]
+
+
+def of_mr_hisum(ends: Sequence[int], **datasets: Any) -> Datasets:
+    """A group as public code of Mr. HiSum reads it: a sample a second; a shot ends where the next begins."""
+    rng, steps = np.random.default_rng(0), 40
+    points = np.stack([[0, *ends[:-1]], ends], axis=1)
+    scores = rng.random(steps)
+    made = {"features": rng.random((steps, 4), np.float32), "gtscore": scores, "change_points": points}
+    return {**made, "gtsummary": (scores > 0.8).astype(np.float32), **datasets}
+
+
+@pytest.mark.parametrize("ends", [(8, 20, 40), (8, 20, 39)], ids=["exclusive", "the last inclusive"])
+def test_shots_of_mr_hisum_fill_its_samples(tmp_path: Path, ends: tuple[int, ...]) -> None:
+    video = only(write(tmp_path / "mr_hisum.h5", video_7=of_mr_hisum(ends)))
+    assert video.change_points.tolist() == [[0, 7], [8, 19], [20, 39]]
+    assert (video.name, video.n_frames, video.features.warnings) == ("mr_hisum/video_7", 40, ())
+
+
+def test_samples_of_mr_hisum_are_a_second_apart(tmp_path: Path) -> None:
+    video = only(write(tmp_path / "mr_hisum.h5", video_7=of_mr_hisum((8, 40))))
+    np.testing.assert_allclose(video.features.timestamps, np.arange(40))
+    assert video.features.duration_s == 40
+    assert video.picks.tolist() == list(range(40))
+
+
+@pytest.mark.parametrize("key", ["gtsummary", "gt_summary"])
+def test_summary_of_mr_hisum_counts_as_an_annotator(tmp_path: Path, key: str) -> None:
+    group = of_mr_hisum((8, 40))
+    group[key] = group.pop("gtsummary")
+    video = only(write(tmp_path / "mr_hisum.h5", video_7=group))
+    assert video.user_summary is not None
+    np.testing.assert_array_equal(video.user_summary, [group[key]])
+
+
+def test_inclusive_shots_of_samples_stay_as_they_are(tmp_path: Path) -> None:
+    points = np.array([[0, 7], [8, 39]])
+    video = only(write(tmp_path / "mr_hisum.h5", video_7=of_mr_hisum((8, 40), change_points=points)))
+    assert video.change_points.tolist() == points.tolist()
 
 
 @pytest.fixture

@@ -32,6 +32,22 @@ def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
     assert [(one.video, one.duration_s, one.qid) for one in read["v_a"].queries] == [("v_a", 30.0, "")]
 
 
+def test_spans_and_queries_of_timelens_bench_are_in_seconds(tmp_path: Path) -> None:
+    entry = {"duration": 30.5, "spans": [[2.1, 8.0], [20, 30.5]], "queries": ["a person sits.", "a dog runs"]}
+    read = read_moments(write_json(tmp_path / "charades-timelens.json", {"AO8RW": entry}))
+    assert read["AO8RW"].duration_s == 30.5
+    queries = [("a person sits.", ((2.1, 8.0),)), ("a dog runs", ((20.0, 30.5),))]
+    assert _queries(read["AO8RW"]) == queries
+
+
+def test_timelens_bench_with_more_spans_than_queries_is_refused(tmp_path: Path) -> None:
+    path = write_json(
+        tmp_path / "x.json", {"a": {"duration": 9, "spans": [[1, 2], [3, 4]], "queries": ["b"]}}
+    )
+    with pytest.raises(InputError, match="has 2 spans, but 1 queries"):
+        read_moments(path)
+
+
 def _queries(video: MomentVideo) -> list[tuple[Any, ...]]:
     return [(query.text, query.windows) for query in video.queries]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, sem, spearmanr, t, zscore
 from sklearn.metrics import f1_score
 
 from tests.lab.evaluation.annotated import annotated_video, dataset
@@ -138,6 +138,29 @@ def test_mean_of_the_others_leaves_the_annotator_out(report: Report) -> None:
     assert rows["human"].tau < found.tau < rows["mean annotator"].tau
 
 
+def test_captured_is_the_standardised_score_of_the_chosen_frames(report: Report) -> None:
+    expected = []
+    for name, video in VIDEOS.items():
+        frames = at_every_frame([SCORES[name], video.user_scores.mean(axis=0)], video.picks, video.n_frames)
+        chosen = key_shots(frames[:1], video.change_points, "pgl-sum")[0]
+        expected.append(zscore(frames[1])[chosen].mean())
+    assert means(report)["ours"].key_shots[1].captured == pytest.approx(np.mean(expected), abs=1e-5)
+    mean, side = np.mean(expected), t.ppf(0.975, 2) * sem(expected)
+    printed = report.rows["ours"].figures()["captured"]
+    assert printed == f"{mean:.2f} [{mean - side:.2f}, {mean + side:.2f}]"
+
+
+def test_people_capture_what_the_others_like_and_uniform_scores_nothing(report: Report) -> None:
+    rows = {name: row.key_shots[1].captured for name, row in means(report).items()}
+    assert rows["mean annotator"] > rows["human"] > 0.5 > abs(rows["uniform"])
+    assert rows["mean of the others"] is None
+
+
+def test_one_video_has_no_interval_of_captured() -> None:
+    alone = evaluate_summaries(dataset(1), {}, knapsacks=["pgl-sum"]).rows["mean annotator"]
+    assert "[" not in alone.figures()["captured"]
+
+
 @pytest.fixture(scope="module")
 def unscored() -> Report:
     """The report of videos without the scores of each annotator, and of their mean."""
@@ -198,8 +221,10 @@ def test_scores_and_summaries_may_be_of_different_annotators() -> None:
         for name, video in videos.items()
     }
     one, other = (means(evaluate_summaries(data, {"ours": SCORES})) for data in (videos, fewer))
-    assert one["ours"].key_shots == other["ours"].key_shots
-    assert one["human"].key_shots == other["human"].key_shots
+    for row in ("ours", "human"):
+        assert [(f.f_max, f.f_avg) for f in one[row].key_shots] == [
+            (f.f_max, f.f_avg) for f in other[row].key_shots
+        ]
     assert one["human"].tau != other["human"].tau
 
 

@@ -115,6 +115,8 @@ def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
         "epoch": EPOCHS,
         "loss": fitted.best.loss,
         "validation": None,
+        "perplexity": None,
+        "deviation": None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them."""
+"""Annotated videos of SumMe, TVSum, OVP, YouTube and Mr. HiSum, as the h5 files of the field hold them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +109,8 @@ def annotated_files(path: Path) -> list[Path]:
 
 def _groups_in(path: Path) -> Iterator[H5Group]:
     for file in annotated_files(path):
-        yield from (H5Group(file, name, read_group(file, name)) for name in group_names(file))
+        groups = (H5Group(file, name, read_group(file, name)) for name in group_names(file))
+        yield from map(fields.with_frame_numbers, groups)
 
 
 def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedVideo:

@@ -2,12 +2,12 @@
 
 Needed: features, n_frames, change_points, gtscore. Public variants (features [T, 1, D], gt_score, user_anno,
 picks with n_frames at the end or none) are read; a few frames too many or too few are repaired with a
-warning.
+warning. Groups of Mr. HiSum, which count samples in place of frames, are turned into this form first.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,11 @@ TOLERANCE = 15
 MOST_FRAMES = 1e9  # maximum number of frames of a video: a year at 30 a second
 _LARGEST = 1e30  # maximum of any number: it fits into float32, and so does what is made of it
 
-_OTHER_NAMES = {"gtscore": ("gt_score",), "user_scores": ("user_anno", "user_score")}
+_OTHER_NAMES = {
+    "gtscore": ("gt_score",),
+    "gtsummary": ("gt_summary",),
+    "user_scores": ("user_anno", "user_score"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,27 @@ class H5Group:
         if value is None:
             raise self.fault(f"{key} is missing")
         return value
+
+
+def with_frame_numbers(group: H5Group) -> H5Group:
+    """Return a group of Mr. HiSum (features, gtscore, change_points and gtsummary alone) as the others are.
+
+    It has a sample for each second, and counts samples. A shot ends where the next begins; the summary that
+    was made from gtscore counts as an annotator's.
+    """
+    known = {"picks", "n_frames", "user_summary"} & group.arrays.keys()
+    if known or "change_points" not in group.arrays or not has_importance(group):
+        return group
+    n_samples = len(feature_rows(group))
+    points = group.needed("change_points").copy()
+    if points.ndim == 2 and points.shape[1] == 2 and (points[1:, 0] == points[:-1, 1]).all():
+        points[:-1, 1] -= 1
+        points[-1, 1] -= points[-1, 1] == n_samples
+    arrays = {"n_frames": n_samples, "picks": np.arange(n_samples), "fps": 1.0, "change_points": points}
+    summary = group.numbers("gtsummary")
+    return replace(
+        group, arrays={**group.arrays, **arrays, **({} if summary is None else {"user_summary": summary})}
+    )
 
 
 def feature_rows(group: H5Group) -> FloatArray:

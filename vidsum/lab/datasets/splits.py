@@ -33,11 +33,11 @@ class Split:
 
 
 def read_splits(source: Path, available: Collection[str]) -> list[Split]:
-    """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
+    """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`, or one such split alone.
 
     Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`,
-    where one dataset is `available` or the file's name begins with its name. Raises InputError: no list of
-    splits, overlapping parts, or unavailable videos.
+    where one dataset is `available` or the file's name begins with its name. Other keys, as the `val_keys` of
+    Mr. HiSum, are not read. Raises InputError: no list of splits, overlapping parts, or unavailable videos.
     """
     datasets = sorted(by_dataset(available))
     splits = []
@@ -69,6 +69,8 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
     except InputError as error:
         hint = error.hint_text or f"a file of splits, or one of {', '.join(SETTINGS)}"
         raise InputError(error.text, hint, subject=error.subject) from error
+    if isinstance(content, dict):  # Mr. HiSum has one split
+        content = [content]
     if not isinstance(content, list) or not content:
         raise InputError("is not a list of splits", subject=source)
     for number, entry in enumerate(content, start=1):

@@ -4,7 +4,8 @@ The content tells the layouts apart, not the name of the file:
 
 - ActivityNet Captions and Charades-STA, JSON: {video: {"duration", "timestamps", "sentences"}}, in seconds;
 - TACoS, JSON: {video: {"fps", "num_frames", "timestamps", "sentences"}}, in frames;
-- both with "audios" too, a recording for each sentence, as MRNet's authors publish them;
+- TimeLens-Bench, JSON: {video: {"duration", "spans", "queries"}}, in seconds;
+- the first two with "audios" too, a recording for each sentence, as MRNet's authors publish them;
 - QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
   each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
 - Charades-STA as first published, text: `VIDEO START END##SENTENCE`; the lengths of videos come from
@@ -183,11 +184,12 @@ def _of_json(path: Path, text: str) -> Iterator[tuple[str, Query]]:
     document = entry_of(str(path), parse_json(text, str(path)))
     for name, values in document.values.items():
         entry = entry_of(f"{path}: {safe_name(name)}", values)
-        windows, sentences = entry.list("timestamps"), entry.list("sentences")
+        times, texts = ("spans", "queries") if "queries" in entry.values else ("timestamps", "sentences")
+        windows, sentences = entry.list(times), entry.list(texts)
         audios = entry.list("audios") if "audios" in entry.values else [""] * len(sentences)
-        for key, values in (("timestamps", windows), ("audios", audios)):
+        for key, values in ((times, windows), ("audios", audios)):
             if len(values) != len(sentences):
-                raise entry.fault(f"has {len(values)} {key}, but {len(sentences)} sentences")
+                raise entry.fault(f"has {len(values)} {key}, but {len(sentences)} {texts}")
         in_frames = "num_frames" in entry.values
         per_s = entry.positive("fps") if in_frames else 1.0
         duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)

@@ -90,6 +90,17 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
     return np.asarray(np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0))
 
 
+def captured(summaries: BoolArray, scores: npt.ArrayLike) -> TimeArray:
+    """Return [R] mean of the standardised scores [n_frames] in each summary [R, n_frames]; 0 of an empty one.
+
+    In deviations of the scores: 0 is what a summary has whose frames are drawn.
+    """
+    values = np.asarray(scores, np.float64)
+    spread = float(values.std())
+    standard = (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
+    return np.asarray((summaries @ standard) / np.maximum(summaries.sum(axis=1), 1))
+
+
 CHANGE_POINTS: Final = "change-points"  # name of the segmentation that comes with the data
 
 

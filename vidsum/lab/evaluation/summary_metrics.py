@@ -8,8 +8,17 @@ from typing import Annotated, Any, Final, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
+from scipy.stats import t as student_t
 
-from vidsum.lab.evaluation.reference import DRAWN, KNAPSACKS, Reference, at_every_frame, f_measures, key_shots
+from vidsum.lab.evaluation.reference import (
+    DRAWN,
+    KNAPSACKS,
+    Reference,
+    at_every_frame,
+    captured,
+    f_measures,
+    key_shots,
+)
 from vidsum.lab.evaluation.settings import Segmentation
 from vidsum.types import BoolArray, FloatArray, Fraction, IntArray, TimeArray, rules
 
@@ -27,13 +36,15 @@ BASELINES: Final = (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM)
 class KeyShotMeasures:
     """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
 
-    None: a single annotator, who has no other; F max also for `mean of the others`.
+    None: a single annotator, who has no other; F max and `captured` also for `mean of the others`.
     """
 
     segmentation: Annotated[str, rules(enum=get_args(Segmentation))]
     knapsack: Annotated[str, rules(enum=KNAPSACKS)]
     f_max: Fraction | None  # F-measure with the nearest annotator
     f_avg: Fraction | None  # mean F-measure over the annotators
+    captured: float | None
+    """Annotators' mean score over the summary, in its deviations; of an annotator's summary, the others'."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,12 @@ class SummaryMeasures:
         """Over the videos; None where a video has none."""
         videos = list(self.videos.values())
         key_shots = tuple(
-            replace(same[0], f_max=_mean([f.f_max for f in same]), f_avg=_mean([f.f_avg for f in same]))
+            replace(
+                same[0],
+                f_max=_mean([f.f_max for f in same]),
+                f_avg=_mean([f.f_avg for f in same]),
+                captured=_mean([f.captured for f in same]),
+            )
             for same in zip(*(video.key_shots for video in videos), strict=True)
         )
         return VideoMeasures(_mean([v.tau for v in videos]), _mean([v.rho for v in videos]), key_shots)
@@ -79,7 +95,10 @@ class SummaryMeasures:
         return {**self.mean.as_json(), "videos": videos}
 
     def figures(self) -> dict[str, str]:
-        """Return the mean: tau and rho with a sign, then the F-measures of `key_shot_columns`."""
+        """Return the mean: tau and rho with a sign, the F-measures of `key_shot_columns`, and `captured`.
+
+        `captured` is of the last knapsack and segmentation, with its 95 % interval over videos.
+        """
         ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
         key_shots = key_shot_columns(self.mean.key_shots)
         return {
@@ -89,6 +108,7 @@ class SummaryMeasures:
                 for head, value in ranks.items()
             },
             **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
+            "captured": _with_interval([video.key_shots[-1].captured for video in self.videos.values()]),
         }
 
 
@@ -102,6 +122,25 @@ def key_shot_columns(measures: Sequence[KeyShotMeasures]) -> dict[str, float | N
         for m in measures
         for head, value in (("F max", m.f_max), ("F avg", m.f_avg))
     }
+
+
+def interval_of_mean(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 per cent interval of a mean, by Student's t; None of fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean, error = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    side = error * float(student_t.ppf(0.975, len(values) - 1))
+    return mean - side, mean + side
+
+
+def _with_interval(values: Sequence[float | None]) -> str:
+    """Return a mean with its interval; a dash where a value is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return "-"
+    interval = interval_of_mean(known)
+    mean = f"{np.mean(known) + 0.0:.2f}"
+    return f"{mean} [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else mean
 
 
 def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,6 +222,7 @@ def _key_shot_measures(
     user_summary = reference.summaries(segmentation)
     scored = reference.scores_of_frames(segmentation) if user_summary is None else rows[RANDOM][:0]
     n_annotators = len(scored if user_summary is None else user_summary)
+    mean_scores = at_every_frame(reference.mean_scores, reference.picks, reference.n_frames)
     others = _means_of_others(scored if user_summary is None else user_summary)
     draws = []
     for seed in range(n_seeds if is_drawn else 1):
@@ -193,12 +233,28 @@ def _key_shot_measures(
             made[len(scored) + len(others) + list(drawn).index(row)] = selected
         summaries = made if user_summary is None else np.concatenate([user_summary, made])
         among, without, values = _measure_key_shots(summaries, n_annotators, len(others))
+        among = np.append(among, _captured_by_annotators(summaries[:n_annotators], reference))
+        without = np.append(without, np.nan)
+        values = np.column_stack([values, captured(summaries[-len(values) :], mean_scores)])
         draws.append([among, without, *(values.mean(axis=0) for values in _split(values, drawn.values()))])
     means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
     return {
         row: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(f) else f for f in measures))
         for row, measures in means.items()
     }
+
+
+def _captured_by_annotators(summaries: BoolArray, reference: Reference) -> float:
+    """Return what an annotator's summary [U, n_frames] captures of the mean score of the others, on average.
+
+    NaN where the data has the mean alone, in which each has a part, or a single annotator.
+    """
+    scores = reference.user_scores
+    if scores is None or len(scores) != len(summaries) or len(scores) < 2:
+        return float("nan")
+    others = at_every_frame(_means_of_others(scores), reference.picks, reference.n_frames)
+    shares = [captured(summary[None], mean)[0] for summary, mean in zip(summaries, others, strict=True)]
+    return float(np.mean(shares))
 
 
 def _measure_key_shots(
