@@ -38,6 +38,7 @@ PANELS = {
         "summarize": "Summarize videos.",
         "ground": "Find the moments that a text query describes.",
         "highlights": "Find what stands out in videos, without a query.",
+        "shorts": "Make short clips for phones of the best passages of videos.",
         "shots": "Cut videos into shots.",
         "trim": "Remove silence, filler words or deleted text from videos.",
         "transcribe": "Turn speech into text.",
@@ -52,6 +53,7 @@ PANELS = {
         "edit": "Correct a result by hand, in the browser.",
     },
     "Many videos": {
+        "reel": "Make one film out of many clips and photographs.",
         "index": "Add videos to an archive.",
         "search": "Find moments in all videos of an archive.",
         "serve": "Search an archive in the browser.",

@@ -1,7 +1,6 @@
 """`vidsum edit`: correct a result by hand, in a browser on this machine."""
 
-import webbrowser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from vidsum.batch.settings import CommonOptions
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import render
+from vidsum.commands.served_page import serve_page
 from vidsum.commands.summarize import SummaryOutputs, summarize_one
 from vidsum.features.settings import Extraction
 from vidsum.io.progress import Display
@@ -111,16 +111,8 @@ def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> 
         render(Reply("edit", data={"line": line}, lines=(line,)), common)
 
     server = EditServer(session, settings.port, settings.token, notify)
-    data = {"url": server.url, "result": str(session.record)}
-    try:
-        render(Reply("edit", data=data, lines=(server.url, "Ctrl-C stops it")), common)
-        if settings.open:
-            webbrowser.open(server.url)
-        server.serve_forever()
-    except KeyboardInterrupt:  # the way to stop it
-        pass
-    finally:
-        server.server_close()
+    about = Reply("edit", data={"url": server.url, "result": str(session.record)}, lines=(server.url,))
+    stopped = serve_page(server, about, common, is_opened=settings.open)
     decisions = decisions_path(session.record)
-    lines = ("stopped", *([f"decisions: {decisions}"] if decisions.exists() else []))
-    return Reply("edit", data={**data, "stopped": True}, lines=lines)
+    lines = (*stopped.lines, *([f"decisions: {decisions}"] if decisions.exists() else []))
+    return replace(stopped, lines=lines)

@@ -88,9 +88,9 @@ def _export_one(
     item: BatchInput, paths: Mapping[str, Path], settings: ExportSettings, common: CommonOptions
 ) -> Reply:
     from vidsum.outputs.timelines import timeline_text
-    from vidsum.results.load import read_result
+    from vidsum.results.load import read_exportable
 
-    result, record, is_one = read_result(item.path), Path(item.path), len(paths) == 1
+    result, record, is_one = read_exportable(item.path), Path(item.path), len(paths) == 1
     make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
     film = str(settings.video or (result.video.path if result.video else ""))
     texts, messages, errors = dict[str, str](), list[str](), list[Problem]()

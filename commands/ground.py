@@ -12,11 +12,7 @@ from typer import Exit
 
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
-from vidsum.batch.reply import (
-    Reply,
-    Rows,
-    explained,
-)
+from vidsum.batch.reply import Reply, Rows, explained
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -105,7 +101,6 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that a moment shows the query, compares videos and queries.
     """
-
     _require_one_stdin(common, query_options)
     inputs = read_inputs(sources, common)
     common = keep_subtitles(inputs, extraction, common)
@@ -224,9 +219,9 @@ def ground_one(
 
 
 def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Reply:
-    line = f"{names} (model: {grounding.model}, space: {grounding.space})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
-    return Reply(lines=(*notes, line), table=_table(grounding))
+    lines = (*notes, f"{names} (model: {grounding.model}, space: {grounding.space})")
+    return Reply(lines=lines, table=_table(grounding))
 
 
 def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
@@ -280,12 +275,15 @@ def _table(grounding: "Grounding") -> Rows:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably not in the video."""
-    from vidsum.results.moments import shorten
+    from vidsum.results.moments import NO_BELOW, shorten
 
     for query in grounding.queries:
         name = f"'{shorten(query.query)}'"
         if note := _doubt(grounding, query, name, has_clips=has_clips):
             yield f"{name}: {note}"
+        n_wrong = sum(moment.present is not None and moment.present < NO_BELOW for moment in query.moments)
+        if has_clips and n_wrong and query.verdict != "no":
+            yield f"{name}: {n_wrong} of {len(query.moments)} clips probably do not show it"
 
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:

@@ -1,6 +1,5 @@
 """`vidsum serve`: search an archive in a browser on this machine."""
 
-import webbrowser
 from dataclasses import dataclass
 
 import typer
@@ -10,6 +9,7 @@ from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.result import render
+from vidsum.commands.served_page import serve_page
 from vidsum.options import option
 
 app = typer.Typer(add_completion=False)
@@ -49,16 +49,7 @@ def serve(where: ArchiveFile, address: Address, common: Printing) -> Reply:
         render(Reply("serve", messages=(line,)), common)
 
     server = Server(where.archive, address.host, address.port, address.token, warn)
-    data = {"url": server.url, "archive": server.archive.name}
-    try:
-        public = "all users of this machine can see it; VIDSUM_SERVE_TOKEN sets a token"
-        lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
-        render(Reply("serve", data=data, lines=lines), common)
-        if address.open:
-            webbrowser.open(server.url)
-        server.serve_forever()
-    except KeyboardInterrupt:  # the way to stop it
-        pass
-    finally:
-        server.server_close()
-    return Reply("serve", data={**data, "stopped": True}, lines=("stopped",))
+    public = "all users of this machine can see it; VIDSUM_SERVE_TOKEN sets a token"
+    lines = (server.url, *(() if server.token else (public,)))
+    about = Reply("serve", data={"url": server.url, "archive": server.archive.name}, lines=lines)
+    return serve_page(server, about, common, is_opened=address.open)

@@ -27,7 +27,7 @@ from vidsum.outputs.artifacts import Writer
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time
-from vidsum.video.settings import Encoding, Shorts
+from vidsum.video.settings import Encoding, Styling
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Summary
@@ -50,7 +50,7 @@ class SummaryOutputs:
 
     copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
-    shorts: Shorts = field(default_factory=Shorts)
+    styling: Styling = field(default_factory=Styling)
     storyboard: bool = option("Save a picture of every segment, and one sheet of them all.", False)
     plot: bool = option("Save a plot of the importance curve.", False)
     plot_format: PlotFormat = "png"
@@ -60,7 +60,7 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         self.encoding.require_encoded(copy=self.copy)
-        self.shorts.require_encoded(copy=self.copy)
+        self.styling.require_encoded(copy=self.copy)
 
 
 @command(
@@ -117,7 +117,7 @@ def summarize_one(
     from vidsum.results.summary import Summary
 
     selection = _from_first_picture(selection, item.path, extraction)
-    needs_speech = extra.save_subtitles or (extra.shorts.burn and not _is_mute(item.path, extraction))
+    needs_speech = extra.save_subtitles or (extra.styling.burn and not _is_mute(item.path, extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
     plan = plan_summary(open_input(item.path, extraction), selection, shots)
@@ -134,7 +134,7 @@ def summarize_one(
         partial(plan.run, progress),
         Summary.from_dict,
         _writers(extra, extraction, progress),
-        tags={"video": extra.encoding.tag(copy=extra.copy, shorts=extra.shorts)},
+        tags={"video": extra.encoding.tag(copy=extra.copy, styling=extra.styling)},
     )
     return deliver(item, common, spec, describe, prints_only=extra.dry_run)
 
@@ -148,10 +148,10 @@ def _writers(
     from vidsum.pipelines.speech_evidence import export_subtitles
 
     def write_video(summary: "Summary", path: Path) -> tuple[str, ...]:
-        return encode_segments(summary, path, extra.copy, extra.encoding, extra.shorts, extraction, progress)
+        return encode_segments(summary, path, extra.copy, extra.encoding, extra.styling, extraction, progress)
 
     def write_subtitles(summary: "Summary", path: Path) -> tuple[str, ...]:
-        return tuple(export_subtitles(summary, path, extraction, progress))
+        return tuple(export_subtitles(summary.video, summary.segments, path, extraction, progress))
 
     pictures = {**storyboard_writers(), "plot": draw_plot}
     return {"subtitles": write_subtitles, "video": write_video, **pictures}

@@ -22,13 +22,14 @@ from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.times import format_time
-from vidsum.video.settings import Encoding, Shorts
+from vidsum.video.settings import Encoding, Styling
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Trim
 
 app = typer.Typer(add_completion=False)
 
+_MAX_PARTS = 20  # that a line names; it counts the others
 _COLUMNS: Columns = {"length_s": "duration_s", "kept_s": "kept_s", "segments": "segments"}
 
 
@@ -39,7 +40,7 @@ class TrimOutputs(Checked):
     PANEL = "Output"
 
     encoding: Encoding = field(default_factory=Encoding)
-    dry_run: bool = option("Print what would be removed, write nothing.", False)
+    dry_run: bool = option("Print what would be removed and moved, write nothing.", False)
 
 
 @command(
@@ -92,7 +93,7 @@ def trim_one(
     plan = plan_trim(item.path, settings, extraction, language)
 
     def write(trimmed: Trim, path: Path) -> tuple[str, ...]:
-        return encode_segments(trimmed, path, False, extra.encoding, Shorts(), Extraction(), progress)
+        return encode_segments(trimmed, path, False, extra.encoding, Styling(), Extraction(), progress)
 
     spec = ResultSpec(
         plan.provenance,
@@ -109,7 +110,19 @@ def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Reply:
 
     removed = ((part.start_s, part.end_s, part.reason, part.text) for part in to_player_time(trimmed).removed)
     table = text_table(removed, ("start", "end", "removed", "words"))
-    return Reply(lines=(_describe(settings, trimmed, names),), table=table)
+    return Reply(lines=(*_new_order(trimmed), _describe(settings, trimmed, names)), table=table)
+
+
+def _new_order(trimmed: "Trim") -> tuple[str, ...]:
+    """Return a line with the parts that stay, where a script moved some."""
+    from vidsum.results.clock import to_player_time
+
+    parts = to_player_time(trimmed).segments
+    if list(parts) == sorted(parts):
+        return ()
+    named = [f"{format_time(start_s)}-{format_time(end_s)}" for start_s, end_s in parts[:_MAX_PARTS]]
+    more = f" and {len(parts) - _MAX_PARTS} more" if len(parts) > _MAX_PARTS else ""
+    return (f"new order: {', '.join(named)}{more}",)
 
 
 def _describe(settings: Trimming, trimmed: "Trim", names: str) -> str:

@@ -20,8 +20,8 @@ from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import option_type, options_of_type
 from vidsum.shots.settings import ChapterSettings, ShotSettings
 from vidsum.speech.settings import Transcription, Trimming
-from vidsum.summary.settings import Selection
-from vidsum.video.settings import Clips, Shorts, SoundLevel
+from vidsum.summary.settings import ReelSettings, Selection, ShortSettings
+from vidsum.video.settings import Clips, SoundLevel, Styling
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
 
@@ -34,13 +34,15 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ExtractionOptions": ("SamplingOptions", Extraction, ("extractor",)),
     "ShotOptions": ("ExtractionOptions", ShotSettings, ()),
     "SummaryOptions": ("ShotOptions", Selection, ()),
+    "ReelOptions": ("ExtractionOptions", ReelSettings, ()),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "HighlightOptions": ("ExtractionOptions", HighlightSettings, ()),
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ChapterOptions": ("ReadingOptions", ChapterSettings, ()),
+    "ShortOptions": ("ReadingOptions", ShortSettings, ()),
     "SoundOptions": ("TypedDict", SoundLevel, ()),
-    "ClipOptions": ("SoundOptions", Shorts, ()),
+    "ClipOptions": ("SoundOptions", Styling, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s",)),
     "TrimOptions": ("ReadingOptions", Trimming, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),

@@ -37,8 +37,10 @@ from vidsum.results.decisions import EditFacts
 from vidsum.results.descriptions import DescriptionFacts
 from vidsum.results.features import FeatureFacts
 from vidsum.results.moments import GroundingFacts, HighlightFacts
+from vidsum.results.reel import ReelFacts
 from vidsum.results.result import Sealed
 from vidsum.results.screen_text import ScreenTextFacts
+from vidsum.results.shorts import ShortFacts
 from vidsum.results.shots import ChapterFacts, ShotFacts
 from vidsum.results.summary import SummaryFacts, TrimFacts
 from vidsum.results.transcript import TranscriptFacts
@@ -74,11 +76,13 @@ RESULTS: Mapping[str, tuple[Any, Any, Any]] = {
     ),
     "trim": (TrimFacts, sources.TrimProvenance, VideoInfo | None),
     "chapters": (ChapterFacts, sources.ChapterProvenance, VideoInfo),
+    "shorts": (ShortFacts, sources.ShortProvenance, VideoInfo),
     "moments": (GroundingFacts, Annotated[sources.MomentProvenance, _FROM_EVIDENCE], VideoInfo | None),
     "highlights": (HighlightFacts, sources.HighlightProvenance, VideoInfo | None),
     "descriptions": (DescriptionFacts, sources.DescriptionProvenance, VideoInfo | None),
     "transcript": (TranscriptFacts, sources.TranscriptProvenance, VideoInfo | None),
     "screen_text": (ScreenTextFacts, sources.ScreenTextProvenance, VideoInfo),
+    "reel": (ReelFacts, sources.ReelProvenance, NoneType),
 }
 """By kind: the facts, their provenance, and the video, which is null for features and for sound alone."""
 

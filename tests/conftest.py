@@ -121,6 +121,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"mark these tests `shared`, they use its fixture: {', '.join(unmarked)}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are imported, of which there is none: it takes a sixth of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Let collections of garbage pass over all that was imported, which takes them half a second each."""
     gc.collect()

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ground": ("ground", "a.mp4", "--query", "a bird", "--clips", "--plot"),
     "transcribe": ("transcribe", "a.mp4", "--format", "srt"),
     "export": ("export", "done_shots.json", "--format", "edl", "--media", "relative"),
+    "reel": ("reel", "a.mp4", "b.mp4", "-o", "film.mp4", "--budget", "8s"),
     "jobs": ("highlights", "a.mp4", "b.mp4", "--jobs", "2", "--plot"),
 }
 

@@ -275,5 +275,6 @@ def _run_isolated(folder: Path, *command: str) -> None:
 
 
 @pytest.mark.deep
-def test_kill_and_rerun(default_weights: Path) -> None:
-    assert kill_often("summarize", 2, seed=0)["killed"] <= 2
+@pytest.mark.parametrize("command", ["summarize", "reel"])
+def test_kill_and_rerun(default_weights: Path, command: str) -> None:
+    assert kill_often(command, 2, seed=0)["killed"] <= 2

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.times import (
+    find_empty_times,
+    find_unread_times,
     format_short_time,
     format_time,
     format_timestamp,
@@ -248,6 +250,28 @@ def test_number_is_text_where_cues_have_none() -> None:
 def test_subtitles_with_empty_lines_everywhere_are_read() -> None:
     text = "1\n\n00:00:01,000 --> 00:00:02,000\n\nHi\n\nthere\n\n2\n\n00:00:03,000 --> 00:00:04,000\n\nYou\n"
     assert [said for _, _, said in parse_subtitles(text)] == ["Hi there", "You"]
+
+
+@pytest.mark.parametrize("line", [
+    "00:00:03,000 --> 00:00:0x,000",
+    "0O:00:03,000 --> 00:00:04,000",
+    "00:00:03,000 -->",
+    "--> 00:00:04,000",
+    "00:00:04,000 --> 00:00:03,000",
+    "00:00:03,000 --> 00:00:03,000",
+])  # fmt: skip
+def test_times_that_are_none_are_found(line: str) -> None:
+    first, last = "1\n00:00:01,000 --> 00:00:02,000\nHi\n", "\n3\n00:00:05,000 --> 00:00:06,000\nYou\n"
+    text = f"{first}\n2\n{line}\nthere\n{last}"
+    assert [*find_unread_times(text), *find_empty_times(text)] == [6]
+    said = [said for start_s, end_s, said in parse_subtitles(text) if start_s < end_s]
+    assert said == ["Hi", "You"]
+    assert find_unread_times(first + last) == find_empty_times(first + last) == []
+
+
+@given(subtitle_files())
+def test_times_of_subtitles_of_any_style_have_no_fault(file: tuple[str, list[str]]) -> None:
+    assert find_unread_times(file[0]) == find_empty_times(file[0]) == []
 
 
 def test_signs_that_are_no_tags_stay() -> None:

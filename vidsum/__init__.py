@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.download import download as download
     from vidsum.pipelines.ground import ground as ground
     from vidsum.pipelines.highlights import find_highlights as find_highlights
+    from vidsum.pipelines.make_reel import make_reel as make_reel
+    from vidsum.pipelines.make_shorts import make_shorts as make_shorts
     from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.read_text import read_screen as read_screen
     from vidsum.pipelines.sources import Video as Video
@@ -56,9 +58,12 @@ if TYPE_CHECKING:
     from vidsum.results.moments import Highlights as Highlights
     from vidsum.results.moments import Moment as Moment
     from vidsum.results.moments import QueryMoments as QueryMoments
+    from vidsum.results.reel import Reel as Reel
     from vidsum.results.result import Result as Result
     from vidsum.results.screen_text import ScreenLine as ScreenLine
     from vidsum.results.screen_text import ScreenText as ScreenText
+    from vidsum.results.shorts import Short as Short
+    from vidsum.results.shorts import Shorts as Shorts
     from vidsum.results.shots import Chapter as Chapter
     from vidsum.results.shots import Chapters as Chapters
     from vidsum.results.shots import Shots as Shots
@@ -87,9 +92,11 @@ _NAMES = {
     "outputs.picture_files": "write_plot write_storyboard",
     "pipelines.highlights": "find_highlights",
     "pipelines.ground": "ground",
+    "pipelines.make_shorts": "make_shorts",
     "pipelines.plan": "extract",
     "outputs.bundle": "write_report",
     "pipelines.read_text": "read_screen",
+    "pipelines.make_reel": "make_reel",
     "pipelines.sources": "iter_results read_frames Video",
     "pipelines.transcribe": "transcribe",
     "outputs.audio_description": "write_audio_description",
@@ -102,8 +109,10 @@ _NAMES = {
     "results.features": "Features",
     "results.load": "load",
     "results.moments": "Grounding Highlights Moment QueryMoments",
+    "results.reel": "Reel",
     "results.result": "Result",
     "results.screen_text": "ScreenLine ScreenText",
+    "results.shorts": "Short Shorts",
     "results.shots": "Chapter Chapters Shots",
     "results.summary": "Removal Summary Trim",
     "results.transcript": "Transcript",
@@ -118,9 +127,11 @@ _COMMANDS = {
     "edit": "apply_decisions",
     "info": "probe",
     "report": "write_report",
+    "shorts": "make_shorts",
     "search": "Archive",
     "export": "write_timeline",
     "moments": "ground",
+    "reel": "make_reel",
     "shots": "find_shots",
 }
 """Functions with another name than their command or result."""

@@ -145,6 +145,10 @@ class UsageError(VidsumError, ValueError):
     exit_code = 2
 
 
+class StaleError(UsageError):
+    """A page asks to change a state that another page has changed."""
+
+
 class InputError(VidsumError):
     """The input cannot be read, is not a video or has no video stream."""
 

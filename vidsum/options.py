@@ -3,7 +3,6 @@
     @dataclass(frozen=True)
     class Selection:
         seed: int = option("Random seed.", 0, min=0)
-
         def __post_init__(self) -> None:
             check(self)
 
@@ -90,8 +89,9 @@ class Leaf:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Its flags on a command line; the flags of a switch as `--on/--off`."""
-        return self.option.flags or (f"--{self.name.replace('_', '-')}",)
+        """Its flags on a command line; of a switch that is on by default, and of others, as `--on/--off`."""
+        words = self.name.replace("_", "-")
+        return self.option.flags or (f"--{words}/--no-{words}" if self.default is True else f"--{words}",)
 
     @property
     def parameter(self) -> str:
@@ -116,9 +116,10 @@ class Leaf:
 
     def read(self, text: str) -> Any:
         """Return the value that a text denotes (one item of a tuple). Raises UsageError: not allowed."""
-        kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
-        if limits.parse:
-            value = limits.parse(text)
+        kind, value, limits = item_of(self.kind) or required(self.kind), cast("Any", text), self.option
+        is_none = text == "none" and kind in (int, float) and NoneType in get_args(self.kind)
+        if limits.parse or is_none:
+            value = limits.parse(text) if limits.parse else None
         else:
             with suppress(ValueError, KeyError):
                 value = _TYPES[kind][2](text)
@@ -198,8 +199,7 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
         raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
     names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
     if unknown := sorted(set(value) - set(names)):
-        guess = did_you_mean(unknown[0], names)
-        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess}")
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{did_you_mean(unknown[0], names)}")
     return kind(**value)
 
 

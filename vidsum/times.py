@@ -1,6 +1,7 @@
 """Times, budgets and time ranges as people type them, and back; subtitles as SubRip and WebVTT."""
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from html import unescape
@@ -149,6 +150,7 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
 
 _CLOCK = r"(?:(\d+):)?(\d+):(\d+[.,]\d+)"
 _SPAN = re.compile(rf"\s*{_CLOCK}\s*(?:-->|->|[\u2013\u2014]>)\s*{_CLOCK}(?:\s.*)?")
+_NEARLY_SPAN = re.compile(r"\d:\d.*-->|-->.*\d:\d")
 _TAGS = re.compile(
     r"\{\\[^}]*\}"  # of ASS, as {\an8}
     r"|\{/?[biuscyBIUSCY](?::[^}]*)?\}"  # of MicroDVD, as {y:i}
@@ -165,20 +167,21 @@ def parse_subtitles(text: str) -> list[Cue]:
 def parse_cues(text: str) -> list[Cue]:
     """Return the cues of SubRip or WebVTT as the file has them, each as plain text in one line.
 
-    A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it.
+    A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it. See
+    `find_unread_times` for cues that are left out.
     """
-    lines = [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
-    spans = {number: span for number, line in enumerate(lines) if (span := _SPAN.fullmatch(line))}
+    lines = _split_lines(text)
+    spans = {number: _SPAN.fullmatch(line) for number, line in enumerate(lines)}
+    spans = {number: span for number, span in spans.items() if span or _NEARLY_SPAN.search(lines[number])}
     places = [*spans, len(lines)]
     # before the first cue there is no text: a number there belongs to the cue, as do numbers before others
     is_numbered = "".join([*filter(None, lines[: places[0]])][-1:]).isdigit()
     is_spaced = all(not lines[place + 1] for place in places[:-1] if place + 1 < len(lines))
     cues = list[Cue]()
     for (place, span), after in zip(spans.items(), places[1:], strict=True):
-        start_s, end_s = (
-            int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
-            for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
-        )
+        if span is None:
+            continue
+        start_s, end_s = _times_of(span)
         said = [line for line in lines[place + 1 : after] if line or not is_spaced]
         if is_numbered and after < len(lines) and said and said[-1].isdigit():
             said.pop()
@@ -186,6 +189,30 @@ def parse_cues(text: str) -> list[Cue]:
         plain = plain_cue(line)
         cues += [(start_s, end_s, plain)] if plain else []
     return cues
+
+
+def find_unread_times(text: str) -> list[int]:
+    """Return the numbers, from 1, of lines of SubRip or WebVTT that look like times and cannot be read."""
+    lines = enumerate(_split_lines(text), 1)
+    return [number for number, line in lines if _NEARLY_SPAN.search(line) and not _SPAN.fullmatch(line)]
+
+
+def find_empty_times(text: str) -> list[int]:
+    """Return the numbers, from 1, of lines of SubRip or WebVTT whose cue does not end after it begins."""
+    spans = [(number, _SPAN.fullmatch(line)) for number, line in enumerate(_split_lines(text), 1)]
+    return [number for number, span in spans if span and operator.ge(*_times_of(span))]
+
+
+def _split_lines(text: str) -> list[str]:
+    return [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
+
+
+def _times_of(span: re.Match[str]) -> tuple[float, float]:
+    start_s, end_s = (
+        int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+        for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
+    )
+    return start_s, end_s
 
 
 def plain_cue(text: str) -> str:

@@ -1,15 +1,19 @@
 """Measure what a summary guided by a text shows, with and without actions.
 
-    python -m docs.benchmarks.about FOLDER JOINED [--extra CLIPS]
+    python -m docs.benchmarks.about FOLDER JOINED [--extra CLIPS] [--exchange]
 
 Each query of action_moments.json, and of other films, guides a summary as long as the moments that it is true
 of, of 2 s at least. Per cent: the share of the summary that shows them, and the average precision of the
 importance. FOLDER, JOINED and CLIPS are those of `docs.benchmarks.actions`. Intervals of the difference, 95
-per cent, by a bootstrap over the videos that the queries are about.
+per cent, by a bootstrap over the videos that the queries are about. With --exchange, of joined films: the
+precision where each time has the actions of half a film later, which are of another clip, and its difference
+to the precision with the film's actions in their places.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -19,10 +23,13 @@ from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_act
 from docs.benchmarks.grounding import resampled
 from docs.benchmarks.joined import KINDS, composite, truth_of
 from docs.benchmarks.natural import natural_films
+from vidsum.grounding.actions import mix_actions
+from vidsum.grounding.spaces import ClassMixture
 from vidsum.lab.datasets.timed_sentences import MomentVideo
 from vidsum.pipelines.summarize import summarize
+from vidsum.results.features import Features
 from vidsum.results.summary import Summary
-from vidsum.types import Interval
+from vidsum.types import Interval, TimeArray
 
 _LEAST_S = 2.0
 _MOST = 0.9  # of a film that a summary may be
@@ -57,6 +64,30 @@ def row(name: str, films: Sequence[tuple[Path, MomentVideo]], most: int | None) 
     return f"| {' | '.join(cells)} |"
 
 
+def mix_later_actions(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> ClassMixture:
+    """The actions of half a film later, or earlier in its second half."""
+    mixture = mix_actions(movement, middles_s, shots_s)
+    return replace(mixture, probabilities=np.roll(mixture.probabilities, len(middles_s) // 2, axis=0))
+
+
+def exchange_row(name: str, films: Sequence[tuple[Path, MomentVideo]]) -> str:
+    """A row of the table of exchanged actions."""
+    rows, clips = [], []
+    for path, truth in films:
+        for query in truth.queries:
+            budget_s = max(_LEAST_S, shared_s(query.windows, [(0.0, truth.duration_s)]))
+            made = [summarize(path, budget_s, about=query.text, actions=actions) for actions in (False, True)]
+            with patch("vidsum.pipelines.summarize.mix_actions", mix_later_actions):
+                made.append(summarize(path, budget_s, about=query.text))
+            rows.append([measured(summary, query.windows)[1] for summary in made])
+            clips.append(query.qid)
+    without, own, later = np.transpose(rows)
+    change = (later - own)[:, None]
+    low, high = np.percentile(resampled(change, clips), [2.5, 97.5], axis=0)[:, 0]
+    means = " | ".join(f"{values.mean():.1f}" for values in (without, own, later))
+    return f"| {name} | {len(clips)} | {means} | {change.mean():+.1f} [{low:+.1f}, {high:+.1f}] |"
+
+
 def main() -> None:
     """Print the table."""
     small = "films joined --seeds 1 --part clips --queries 1"
@@ -65,7 +96,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--part", nargs="+", choices=_PARTS, default=_PARTS)
     parser.add_argument("--queries", type=int, metavar="N", help="of each film, the first ones")
+    parser.add_argument("--exchange", action="store_true")
     options = parser.parse_args()
+    if options.exchange:
+        print("| queries | n | AP without | with | of half a film later | change |\n|" + "---|" * 6)
+        for half in _HALVES:
+            joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
+            asked = [(film.path, film.truth) for film in joined]
+            print(exchange_row(f"actions {half}, joined", asked), flush=True)
+        return
     print("| queries | n | shown without | with | change | AP without | with | change |\n|" + "---|" * 8)
     for half in _HALVES if "actions" in options.part else ():
         uncut = action_films(half, options.extra)

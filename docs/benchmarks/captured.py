@@ -4,30 +4,44 @@
         [--chosen-by FILE]
 
 RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits. Scores are
-in deviations from the mean of their video; shots are chosen as `vidsum summarize` does, by score times
-length. Ridge regression and the clock are fitted to the same videos. The rows below the model's are the
-model with a part of it broken. `--chosen-by` names splits whose training videos chose the recipe: the last
-columns are of the other videos.
+in deviations from the mean of their video; shots are chosen by score times length. Ridge regression and the
+clock are fitted to the same videos. The rows below the model's are the model with a part of it broken: at
+the end its decoder, which reads the encoder's states of a training video, is fed random frames, or takes its
+first step alone, and the pointer, whose keys are shuffled. `--chosen-by` names splits whose training videos
+chose the recipe: two columns are of the other videos. The last ones are of `vidsum evaluate summary`.
 """
 
 import argparse
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.human_summaries import CLOCK, Data, Videos, as_seen_by, read, train
+from docs.benchmarks.human_summaries import (
+    CLOCK,
+    MEASURES,
+    Data,
+    Videos,
+    as_seen_by,
+    cell,
+    figures,
+    measured,
+    read,
+    train,
+)
 from vidsum.checkpoints.trained import read_trained
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.reference import captured as of_summaries
 from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.run import read_run
-from vidsum.models.fulltransnet import FullTransNet
+from vidsum.models.fulltransnet import DecoderState, FullTransNet
 from vidsum.summary.importance_model import ImportanceModel, build_importance_model, importance
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray
@@ -35,6 +49,8 @@ from vidsum.types import FloatArray
 EXPERIMENT, RIDGE = "tvsum-vse", "ridge, ends, novelty"
 N_RANDOM = 10
 Curves = Mapping[str, FloatArray]
+Spoil = Callable[[FullTransNet, FloatArray], None]
+"""Breaks a part of a model, for which it may read [T, D] another video."""
 
 
 def captured(curve: FloatArray, video: AnnotatedVideo) -> float:
@@ -50,18 +66,18 @@ def captured(curve: FloatArray, video: AnnotatedVideo) -> float:
 
 
 @torch.no_grad()
-def zero_attention(model: FullTransNet) -> None:
+def zero_attention(model: FullTransNet, other: FloatArray) -> None:
     """Let the encoder's attention give nothing."""
     for layer in model.encoder:
         for weights in layer.attention.out.parameters():
             weights.zero_()
 
 
-def add_noise(name: str) -> Callable[[FullTransNet], None]:
+def add_noise(name: str) -> Spoil:
     """The function that puts noise of the same deviation in place of all weights of a part."""
 
     @torch.no_grad()
-    def spoil(model: FullTransNet) -> None:
+    def spoil(model: FullTransNet, other: FloatArray) -> None:
         torch.manual_seed(0)
         for weights in getattr(model, name).parameters():
             weights.copy_(torch.randn_like(weights) * weights.std() + weights.mean())
@@ -69,22 +85,66 @@ def add_noise(name: str) -> Callable[[FullTransNet], None]:
     return spoil
 
 
-BROKEN: Mapping[str, Callable[[FullTransNet], None]] = {
-    "fulltransnet": lambda model: None,
+def change_state(change: Callable[[FullTransNet, DecoderState, FloatArray], DecoderState]) -> Spoil:
+    """The function that changes all that the decoder reads of a video."""
+
+    def spoil(model: FullTransNet, other: FloatArray) -> None:
+        encode = model.encode
+        model.encode = lambda *video: change(model, encode(*video), other)
+
+    return spoil
+
+
+def read_another(model: FullTransNet, state: DecoderState, other: FloatArray) -> DecoderState:
+    """The state with the cross-attention's keys and values of another video, at the same number of times."""
+    features = torch.from_numpy(other)[None]
+    states = FullTransNet.encode(model, features, torch.zeros(1, len(other), dtype=torch.bool))
+    places = torch.linspace(0, len(other) - 1, state.memory.shape[1]).round().long()
+    return replace(state, cross=tuple((keys[:, :, places], of[:, :, places]) for keys, of in states.cross))
+
+
+def shuffle_keys(model: FullTransNet, state: DecoderState, other: FloatArray) -> DecoderState:
+    """The state with the pointer's keys in another order."""
+    order = torch.randperm(state.memory.shape[1], generator=torch.Generator().manual_seed(0))
+    return replace(state, memory=state.memory[:, order])
+
+
+def feed_random(model: FullTransNet, other: FloatArray) -> None:
+    """Let each step read a random frame in place of the choice before."""
+    step, draw = model.step, torch.Generator().manual_seed(0)
+
+    def fed(state: DecoderState, frame: Tensor | None) -> tuple[Tensor, DecoderState]:
+        n_samples = state.memory.shape[1]
+        return step(state, frame if frame is None else torch.randint(n_samples, (1,), generator=draw))
+
+    model.step = fed
+
+
+def repeat_first(model: FullTransNet, other: FloatArray) -> None:
+    """Let each step be the first one."""
+    step = model.step
+    model.step = lambda state, frame: (step(state, None)[0], state)
+
+
+BROKEN: Mapping[str, Spoil] = {
     "the encoder's attention zeroed": zero_attention,
     "noise in the encoder": add_noise("encoder"),
-    "noise in the decoder": add_noise("decoder"),
+    "another video in the cross-attention": change_state(read_another),
+    "random frames fed back": feed_random,
+    "the first step alone": repeat_first,
+    "the pointer's keys shuffled": change_state(shuffle_keys),
 }
 
 
-def curves_of(run: Path, videos: Videos, spoil: Callable[[FullTransNet], None]) -> dict[str, FloatArray]:
-    """The curves of a run's test videos."""
+def curves_of(run: Path, videos: Videos, spoil: Spoil | None = None) -> dict[str, FloatArray]:
+    """The curves of a run's test videos, perhaps of a model that is broken."""
     curves = {}
     for split in read_run(run)["splits"]:
         path = run / split["folder"] / "best.safetensors"
         summarizer = build_importance_model(read_trained(path), str(path), "cpu")
         assert isinstance(summarizer.model, FullTransNet)
-        spoil(summarizer.model)
+        if spoil:
+            spoil(summarizer.model, summarizer.inputs.of(videos[split["train"][0]].features))
         for name in split["test"]:
             features = videos[name].features
             reader = ImportanceModel(
@@ -102,18 +162,29 @@ def fitted(row: str, data: Data) -> Curves:
         return predict_run(run, seen.tested).scores
 
 
-def print_rows(rows: Mapping[str, Mapping[str, float]], clean: Iterable[str]) -> None:
+def print_rows(rows: Mapping[str, list[Curves]], videos: Videos, clean: Iterable[str]) -> None:
     """A table of means and of differences from ridge regression and the clock, 95 % intervals."""
-    print("| row | captured | less ridge | less clock | videos that chose nothing | less clock |")
-    print("|---|---|---|---|---|---|")
+    heads = ("captured", "less ridge", "less clock", "videos that chose nothing", "less clock", *MEASURES)
+    print(f"| row | {' | '.join(heads)} |\n|{'---|' * (len(heads) + 1)}")
+    values = {row: measure(curves, videos) for row, curves in rows.items()}
     names = list(clean)
-    for row, values in rows.items():
+    for row, of_row in values.items():
         less = [
-            interval([values[name] - rows[base][name] for name in some])
-            for base, some in (("ridge", values), ("clock", values), ("clock", names))
+            interval([of_row[name] - values[base][name] for name in some])
+            for base, some in (("ridge", of_row), ("clock", of_row), ("clock", names))
         ]
-        whole, part = (interval([values[name] for name in some]) for some in (values, names))
-        print(f"| {row} | {whole} | {less[0]} | {less[1]} | {part} | {less[2]} |", flush=True)
+        whole, part = (interval([of_row[name] for name in some]) for some in (of_row, names))
+        agreement = [measured(row, videos, curves) for curves in rows[row]]
+        cells = [whole, *less[:2], part, less[2], *(cell(figures(agreement, name)) for name in MEASURES)]
+        print(f"| {row} | {' | '.join(cells)} |", flush=True)
+
+
+def measure(of_runs: list[Curves], videos: Videos) -> dict[str, float]:
+    """What the curves of runs capture of each video, on average."""
+    return {
+        name: float(np.mean([captured(curves[name], video) for curves in of_runs]))
+        for name, video in videos.items()
+    }
 
 
 def interval(values: list[float]) -> str:
@@ -139,23 +210,20 @@ def main() -> None:
     chose = json.loads(options.chosen_by.read_text())[0]["train_keys"] if options.chosen_by else []
     rng = np.random.default_rng(0)
 
-    def measure(*curves: Curves) -> dict[str, float]:
-        return {
-            name: float(np.mean([captured(some[name], video) for some in curves]))
-            for name, video in tested.items()
-        }
-
     randoms = [{n: rng.random(len(v.picks), np.float32) for n, v in tested.items()} for _ in range(N_RANDOM)]
-    rows = {
-        "people's mean": measure({name: video.gtscore for name, video in tested.items()}),
-        "ridge": measure(fitted(RIDGE, data)),
-        "clock": measure(fitted(CLOCK, data)),
-        "random": measure(*randoms),
-        "uniform": measure({name: np.full(len(v.picks), 0.5, np.float32) for name, v in tested.items()}),
+    rows: dict[str, list[Curves]] = {
+        "people's mean": [{name: video.gtscore for name, video in tested.items()}],
+        "ridge": [fitted(RIDGE, data)],
+        "clock": [fitted(CLOCK, data)],
+        "random": randoms,
+        "uniform": [{name: np.full(len(v.picks), 0.5, np.float32) for name, v in tested.items()}],
+        "fulltransnet": [curves_of(run, data.tested) for run in options.run],
     }
+    if len(options.run) > 1:
+        rows |= {f"fulltransnet, {run.name}": [curves_of(run, data.tested)] for run in options.run}
     for row, spoil in BROKEN.items():
-        rows[row] = measure(*(curves_of(run, data.tested, spoil) for run in options.run))
-    print_rows(rows, [name for name in tested if name not in chose])
+        rows[row] = [curves_of(run, data.tested, spoil) for run in options.run]
+    print_rows(rows, tested, [name for name in tested if name not in chose])
 
 
 if __name__ == "__main__":

@@ -4,14 +4,16 @@
 
 First, of the shots of described_shots.json in halves: the activities of a confidence, by movement and by
 pictures alone, right and all. Then the descriptions of the clips of described_clips.csv: what was judged, and
-what is said now where it differs. CLIPS has the clips of `docs.benchmarks.action_moments`, FOLDER those that
-the CSV lists as independent, by the names that they have in their repositories.
+what is said now where it differs. Last, how many of the lines of these clips stay the same if the pictures or
+the actions of another clip stand for theirs. CLIPS has the clips of `docs.benchmarks.action_moments`, FOLDER
+those that the CSV lists as independent, by the names that they have in their repositories.
 """
 
 import csv
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,10 @@ from docs.benchmarks.action_moments import EXTRA, path_of
 from docs.benchmarks.joined import known_clips
 from vidsum.description.activities import activity_probabilities
 from vidsum.description.words import log_shares, parents_of, read_words, standard_scores, word_probabilities
+from vidsum.description.writers import SeenSegments, write_words
 from vidsum.features.settings import Extraction
 from vidsum.grounding.actions import segment_actions
-from vidsum.pipelines.describe import SHOTS, describe, segment_rows
+from vidsum.pipelines.describe import MIN_SURE, SHOTS, describe, segment_rows
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.shots.segmentation import find
 from vidsum.types import FloatArray
@@ -84,31 +87,75 @@ def print_activities(extra: Path) -> None:
         print(f"| {half}, {'movement' if moves else 'pictures'} | {' | '.join(cells)} |")
 
 
-def print_clips(folder: Path | None) -> None:
-    """Print the judgements, and what is said now where it is another text."""
+def judged_clips(folder: Path | None) -> Iterator[tuple[dict[str, str], Path | None]]:
+    """The rows of the CSV, and where their clips are."""
     shared = {Path(clip["file"]).stem: Path(clip["file"]) for clip in known_clips()}
     with _CLIPS_FILE.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        for row in csv.DictReader(file):
+            path = shared.get(row["clip"]) if row["set"] == "shared" else folder and folder / row["clip"]
+            yield row, path if path and path.exists() else None
+
+
+def print_clips(folder: Path | None) -> None:
+    """Print the judgements, and what is said now where it is another text."""
+    rows = list(judged_clips(folder))
     for kind in ("shared", "independent"):
-        chosen = [row for row in rows if row["set"] == kind]
         for column in ("judgement", "before"):
-            print(f"{kind}, {column}: {dict(Counter(row[column] for row in chosen).most_common())}")
-        for row in chosen:
-            path = shared.get(row["clip"]) if kind == "shared" else folder and folder / row["clip"]
-            if path and path.exists():
-                said = " / ".join(entry.text for entry in describe(path).descriptions)
-                if said != row["descriptions"]:
-                    print(f"{row['clip']}: judged {row['descriptions']!r}, now {said!r}")
+            counts = Counter(row[column] for row, _ in rows if row["set"] == kind)
+            print(f"{kind}, {column}: {dict(counts.most_common())}")
+    for row, path in rows:
+        said = " / ".join(entry.text for entry in describe(path).descriptions) if path else ""
+        if path and said != row["descriptions"]:
+            print(f"{row['clip']}: judged {row['descriptions']!r}, now {said!r}")
+
+
+def see(path: Path) -> SeenSegments:
+    """The rows and actions of the shots of a clip."""
+    (features, movement), pictures = open_in_space("vse", path, Extraction(), actions=True).read()
+    shots = find(features, SHOTS, pictures)
+    actions = segment_actions(movement, shots.intervals, shots.edges_s)
+    return SeenSegments(segment_rows(features, shots.intervals), actions)
+
+
+def print_exchange(folder: Path | None) -> None:
+    """Print how many lines stay the same if the pictures or actions of the next clip stand for a clip's."""
+    clips = defaultdict[str, list[SeenSegments]](list)
+    for row, path in judged_clips(folder):
+        if path:
+            clips[row["set"]].append(see(path))
+    for kind, seen in clips.items():
+        counts = Counter[str]()
+        for clip, other in zip(seen, [*seen[1:], *seen[:1]], strict=True):
+            before = write_words(clip, "vse", MIN_SURE["words"])
+            counts["lines"] += sum(bool(sentence.text) for sentence in before)
+            for name, changed in exchanged(clip, other).items():
+                after = write_words(changed, "vse", MIN_SURE["words"])
+                same = [bool(a.text) and a.text == b.text for a, b in zip(before, after, strict=True)]
+                counts[name] += sum(same)
+        print(f"{kind}, lines that stay the same: {dict(counts)}")
+
+
+def exchanged(clip: SeenSegments, other: SeenSegments) -> dict[str, SeenSegments]:
+    """A clip with the pictures or the actions of another one, or without actions."""
+    assert clip.actions is not None
+    assert other.actions is not None
+    rows, actions = np.resize(other.rows, clip.rows.shape), np.resize(other.actions, clip.actions.shape)
+    return {
+        "other pictures": replace(clip, rows=rows),
+        "other actions": replace(clip, actions=actions),
+        "no actions": replace(clip, actions=None),
+    }
 
 
 def main() -> None:
-    """Print both."""
+    """Print all of it."""
     parser = argument_parser(__doc__, small="--extra shared/videos/actions")
     parser.add_argument("--extra", type=Path, default=EXTRA)
     parser.add_argument("--independent", type=Path)
     options = parser.parse_args()
     print_activities(options.extra)
     print_clips(options.independent)
+    print_exchange(options.independent)
 
 
 if __name__ == "__main__":

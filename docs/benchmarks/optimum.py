@@ -17,22 +17,24 @@ from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import content_of
 from vidsum.summary.film import Film, objective_of
 from vidsum.summary.objective import Objective
-from vidsum.summary.optimise import Blocked, maximise
+from vidsum.summary.optimise import Excluded, maximise
 from vidsum.summary.units import WindowFinder, window_units
 from vidsum.types import IntArray
 
 FPS, N_SHOTS = 10.0, 7
 
 
-def best_choice(objective: Objective, sizes: IntArray, room: int, blocked: Blocked) -> float:
+def best_choice(objective: Objective, sizes: IntArray, room: int, excluded: Excluded) -> float:
     """The highest value of any choice that fits: every choice is tried."""
     best, waiting = 0.0, [(list[int](), np.arange(len(sizes)))]
     while waiting:
         chosen, others = waiting.pop()
         best = max(best, objective.value(chosen))
         left = room - int(sizes[chosen].sum())
-        fits = others[(sizes[others] <= left) & ~blocked(chosen, others)]
-        waiting += [([*chosen, unit], fits[place + 1 :]) for place, unit in enumerate(fits.tolist())]
+        fits = others[sizes[others] <= left]
+        for place, unit in enumerate(fits.tolist()):
+            later = fits[place + 1 :]
+            waiting.append(([*chosen, unit], later[~np.isin(later, excluded(chosen, unit))]))
     return best
 
 
@@ -60,9 +62,9 @@ def share_of_optimum(seed: int) -> float:
     units = window_units(film.video, WindowFinder(film.worth, film.places, limits.shortest), limits.longest)
     objective = objective_of(film, dict.fromkeys(units, 0.0))
     sizes = np.array([unit.size for unit in units], np.int64)
-    blocked = exclusion(units, limits)
-    chosen = maximise(objective, sizes, film.room, blocked)
-    return objective.value(chosen) / best_choice(objective, sizes, film.room, blocked)
+    excluded = exclusion(units, limits)
+    chosen = maximise(objective, sizes, film.room, excluded)
+    return objective.value(chosen) / best_choice(objective, sizes, film.room, excluded)
 
 
 def main() -> None:

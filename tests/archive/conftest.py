@@ -24,7 +24,7 @@ def archive(tmp_path: Path, colours: None) -> Iterator[Archive]:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     with started() as url:
         yield url

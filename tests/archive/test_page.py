@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.archive.made import use_archive
-from tests.archive.serving import ask
 from tests.browsing import (
     TIME,
     faults_of_looks,
@@ -18,6 +17,7 @@ from tests.browsing import (
     wait_played,
     wait_stopped,
 )
+from tests.server.serving import ask
 from vidsum.archive.answers import render_page
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.archive.made import count, film, make_with, spoken
-from tests.archive.serving import ask, new_database, serving
+from tests.archive.serving import new_database, serving
 from tests.conftest import deep
+from tests.server.serving import ask
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match

@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.archive.made import film
-from tests.archive.serving import Answer, ask, serving
+from tests.archive.serving import serving
+from tests.server.serving import Answer, ask
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 from vidsum.errors import InputError, UsageError

@@ -1,7 +1,9 @@
 """Sounds of an archive: tones in its films; queries are compared with the names of sounds alone."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -29,9 +31,17 @@ def encoder(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make_tone(path: Path) -> Path:
     """Make a film of 4 s of silence, a tone for 5 s, and silence again."""
+    path.write_bytes(tone_bytes())
+    return path
+
+
+@cache  # a dozen tests have it
+def tone_bytes() -> bytes:
     times = np.arange(12 * media.SAMPLE_RATE) / media.SAMPLE_RATE
     samples = 0.5 * np.sin(2 * np.pi * 440 * times) * ((times >= 4) & (times < 9))
-    return media.make_video(path, n_frames=120, fps=10, samples=samples.astype("f4")).path
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tone.mp4")
+        return media.make_video(path, n_frames=120, fps=10, samples=samples.astype("f4")).path.read_bytes()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 import shutil
 import socket
 import socketserver
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import pytest
 from PIL import Image
 
 from tests.archive.made import film
-from tests.archive.serving import ask, serving
+from tests.archive.serving import serving
+from tests.server.serving import ask, running
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
@@ -54,23 +54,24 @@ def test_only_indexed_files_are_sent(place: str, tmp_path: Path) -> None:
     warnings = list[str]()
     with Archive(place) as archive:
         archive.add(film(tmp_path / "film.mp4"))
-        served = Server(place, "127.0.0.1", 0, warn=warnings.append)
-        threading.Thread(target=served.serve_forever, args=(0.01,), daemon=True).start()
         moments = {"moments": [{"id": 1, "start_s": 0, "end_s": 1}], "format": "csv"}
-        for name, path in make_secrets(tmp_path).items():
-            for knows_all in (False, True):
-                if knows_all and name == "private.mp4":  # who knows its SHA-256 has it
-                    continue
-                name_file(archive, path, knows_all=knows_all)
-                warnings.clear()
-                sent = [ask(served, path) for path in ("/video/1", "/api/search?like=1")]
-                sent += [ask(served, f"/api/{action}", "POST", moments) for action in ("clip", "timeline")]
-                sent += [ask(served, "/video/1", "HEAD"), ask(served, "/video/1", Range="bytes=0-9")]
-                assert [answer.status for answer in sent] == [404] * 6, name
-                assert not any(b"SECRET" in answer.body for answer in sent)
-                assert len(warnings) == (name not in ("pipe.mp4", "device", "folder") and not knows_all), name
-        served.shutdown()
-        served.server_close()
+        with running(Server(place, "127.0.0.1", 0, warn=warnings.append)) as served:
+            for name, path in make_secrets(tmp_path).items():
+                for knows_all in (False, True):
+                    if knows_all and name == "private.mp4":  # who knows its SHA-256 has it
+                        continue
+                    name_file(archive, path, knows_all=knows_all)
+                    warnings.clear()
+                    sent = [ask(served, path) for path in ("/video/1", "/api/search?like=1")]
+                    sent += [
+                        ask(served, f"/api/{action}", "POST", moments) for action in ("clip", "timeline")
+                    ]
+                    sent += [ask(served, "/video/1", "HEAD"), ask(served, "/video/1", Range="bytes=0-9")]
+                    assert [answer.status for answer in sent] == [404] * 6, name
+                    assert not any(b"SECRET" in answer.body for answer in sent)
+                    assert len(warnings) == (
+                        name not in ("pipe.mp4", "device", "folder") and not knows_all
+                    ), name
 
 
 def test_hash_of_touched_video(place: str, tmp_path: Path, monkeypatch: Any) -> None:

@@ -94,6 +94,24 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return use_mean_colours(monkeypatch)
 
 
+def use_quick_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the numbers of a plot, not its picture, which takes Matplotlib most of the time of a run."""
+
+    def save(figure: Any, target: Path, label: str | None = None) -> None:
+        curves = [line.get_xydata().tolist() for axes in figure.axes for line in axes.lines]
+        spans = [patch.get_path().vertices.tolist() for axes in figure.axes for patch in axes.patches]
+        Path(target).write_text(repr((label, curves, spans)))
+
+    for module in ("vidsum.summary.storyboard", "vidsum.grounding.plot", "vidsum.results.figures"):
+        monkeypatch.setattr(f"{module}.save_figure", save)
+
+
+@pytest.fixture
+def quick_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots without their pictures; test_storyboard.py and test_plot.py look at these."""
+    use_quick_plots(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def analysed(made_film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache with what the extractors of `loads` say about the film."""

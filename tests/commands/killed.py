@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import use_mean_colours
+from tests.commands.conftest import use_mean_colours, use_quick_plots
 from tests.program import as_variables
 from vidsum.__main__ import main
 from vidsum.outputs import artifacts
@@ -42,6 +42,7 @@ def run_until_moved(n_moved: int, words: list[str]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         use_mean_colours(patch)
+        use_quick_plots(patch)
         patch.setattr(artifacts, "move", move_some)
         patch.setattr(sys, "argv", ["vidsum", *words])
         main()

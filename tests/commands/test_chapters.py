@@ -121,7 +121,8 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_chapters_of_subtitles_need_no_sound(run: Run) -> None:
     make_talk(Path("talk.mp4"), sound=False)
     Path("talk.srt").write_text(to_srt(topical()))
-    run("chapters", "talk.mp4")
+    assert "transcript: talk.srt" in run("chapters", "talk.mp4").out
+    assert "transcript: talk.srt" in run("chapters", "talk.mp4").out  # unchanged
     document = read_valid("talk_chapters.json", "chapters")
     assert [title for _, title in titles()] == [*TOPICS]
     assert (document["evidence"], document["provenance"]["speech"]["subtitles"]) == ("speech", "talk.srt")

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,8 @@ from vidsum.description.words import read_words
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import describe, embedding
 from vidsum.results.descriptions import Descriptions
+from vidsum.results.features import Features
+from vidsum.summary.score import ScoredVideo
 from vidsum.types import FloatArray
 
 TEXTS = ["A red wall.", "A green field near a lake.", "The blue sky.", "A yellow car."]
@@ -124,6 +127,24 @@ def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch)
     media.make_video(Path("mute.mp4"), n_frames=50)
     run("describe", "mute.mp4", *BANK, "--in-gaps", "--min-sure", "0")
     assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "spoken"),
+    [(1, ["The blue sky.", "A yellow car."]), (-1, ["A green field near a lake.", "A yellow car."])],
+    ids=["later first", "earlier first"],
+)
+def test_rule_for_fixed_cameras_decides_what_fills_a_pause(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, spoken: list[str]
+) -> None:
+    def prefer(scored: ScoredVideo, features: Features, changes: Features | None) -> ScoredVideo:
+        assert changes is not None
+        return replace(scored, importance=np.linspace(-ahead, ahead, len(features), dtype=np.float32))
+
+    monkeypatch.setattr(describe, "prefer_events", prefer)
+    use_speech(monkeypatch, (1.0, 3.0), (8.0, 10.0))
+    run("describe", film, *HOW, "--in-gaps")
+    assert [text for _, _, text in said()] == spoken
 
 
 def test_words_fill_pauses_only_where_they_are_sure(

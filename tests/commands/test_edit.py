@@ -28,6 +28,7 @@ def first_of(record: Path) -> tuple[float, float]:
     return summary.segments[0]
 
 
+@pytest.mark.usefixtures("quick_plots")
 def test_apply_writes_all_files_of_the_result(run: Run, film_here: Path) -> None:
     run("summarize", film_here, "--export", "edl", "--export", "srt", "--report", "--plot", "--storyboard")
     before, mtimes = (

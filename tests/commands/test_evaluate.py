@@ -188,6 +188,7 @@ def test_attention_default_model(run: Run, film: Path, known_film: None) -> None
     assert {"model_sha256", "map_sha256"} <= ran.json["data"].keys()
 
 
+@pytest.mark.usefixtures("quick_plots")
 def test_foreign_picture_of_attention_is_replaced_on_request_alone(run: Run, film: Path, model: Path) -> None:
     draw = (*ATTENTION, film, "--model", model)
     Path("film_attention.png").write_text("mine")
@@ -196,6 +197,7 @@ def test_foreign_picture_of_attention_is_replaced_on_request_alone(run: Run, fil
     run(*draw, "--overwrite")
 
 
+@pytest.mark.usefixtures("quick_plots")
 def test_edited_picture_of_attention_is_refused(run: Run, film: Path, model: Path) -> None:
     draw = (*ATTENTION, film, "--model", model)
     run(*draw)

@@ -126,6 +126,13 @@ def test_saved_clips_of_an_absent_query_are_named(run: Run, film: Path) -> None:
     assert note in again.splitlines()
 
 
+def test_clips_of_doubtful_moments_are_counted(run: Run, film: Path, likely: dict[str, float]) -> None:
+    likely["film.mp4"] = 0.15
+    ran = run("ground", film, *ASK_TWO, "--clips")
+    assert "'green': 1 of 1 clips probably do not show it" in ran.out.splitlines()
+    assert "'red': " not in ran.out
+
+
 LIKELY_ONLY = (*ASK, "--query", "red", "--min-present", "0.89")
 
 
@@ -138,7 +145,7 @@ def test_min_present_leaves_out_moments_of_an_absent_query(run: Run, film: Path)
     assert [bool(item["moments"]) for item in document["queries"]] == [False, True]
 
 
-@pytest.mark.usefixtures("likely")
+@pytest.mark.usefixtures("likely", "quick_plots")
 def test_min_present_leaves_out_clips_of_an_absent_query(run: Run, film: Path) -> None:
     run("ground", film, *LIKELY_ONLY, "--plot", "--clips")
     assert not [name for name in files_here() if name.startswith("green_")]
@@ -331,6 +338,7 @@ def test_edited_clip_of_two_records_is_refused(
     assert GREEN.read_bytes() == b"mine"
 
 
+@pytest.mark.usefixtures("quick_plots")
 @pytest.mark.parametrize("added", ["--plot", "--clips"])
 def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
     run("ground", film, *ASK, "--saliency")

@@ -15,6 +15,7 @@ OPTIONS = [(words, leaf) for words, command in commands() for leaf in settings_o
 SAME_SUBJECT = {
     "annotations": "scores of annotators",
     "archive": "files or databases of videos",
+    "budget": "largest length of what is made",
     "captions": "captions of frames",
     "captions_as": "features made from captions",
     "clips": "an MP4 of each result",
@@ -32,6 +33,7 @@ SAME_SUBJECT = {
     "model": "the model that does the work",
     "not": "what must not be seen",
     "on_screen_text": "read the text on the screen",
+    "order": "order of the segments that are chosen",
     "out": "folder for runs",
     "output": "output file",
     "output_dir": "folder for outputs",

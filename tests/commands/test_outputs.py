@@ -146,6 +146,7 @@ def test_forged_records(run: Run, film: Path, shared: Path, name: str) -> None:
     run("summarize", film, code=1, error="already exists")
 
 
+@pytest.mark.usefixtures("quick_plots")
 @pytest.mark.parametrize("step", ["storyboard", "importance_plot"])
 @pytest.mark.parametrize("stopped_by", [SystemExit(143), OSError(28, "No space left on device")])
 def test_stopped_run_leaves_nothing(

@@ -26,7 +26,7 @@ from vidsum.pipelines.ground import _Work
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
-pytestmark = pytest.mark.usefixtures("known_film")
+pytestmark = pytest.mark.usefixtures("known_film", "quick_plots")
 
 
 @pytest.fixture
@@ -95,6 +95,17 @@ def test_strict_refuses_a_film_that_is_half_there(run: Run, film: Path, half: by
         run("summarize", film, "--strict", code=3, error="frames decoded")
         assert list(Path().glob("film_*")) == []
         run("shots", film, "-o", "s.json")  # caches the features of what decodes
+
+
+def test_no_key_frame_outlives_an_edited_document(run: Run, film: Path) -> None:
+    run("summarize", film, "--storyboard", "--budget", "6s")
+    record, folder = Path("film_summary.json"), Path("film_key_frames")
+    (folder / "mine.jpg").write_bytes(b"mine")
+    record.write_text(json.dumps({**json.loads(record.read_text()), "budget_note": "edited"}))
+    run("summarize", film, "--storyboard", "--budget", "2s", "--overwrite")
+    pictures = {path.name for path in folder.iterdir()}
+    assert "mine.jpg" in pictures
+    assert len(pictures) - 1 == len(json.loads(record.read_text())["segments"])
 
 
 def test_strict_accepts_a_film_that_is_whole_now(run: Run, film: Path, half: bytes) -> None:

@@ -1,159 +1,237 @@
-"""Clips for phones: the crop goes where things are, shot by shot; captions, what cannot be done."""
+"""`vidsum shorts`: from a film with subtitles to clips, their subtitles and a JSON; bad input in a line."""
 
-import tracemalloc
-from fractions import Fraction
+import json
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw, ImageFont
 
-from tests.grounding.colours import use_colours
-from tests.media import make_video
-from tests.program import Run
-from tests.speech import stub
-from vidsum.crop.saliency import STEP, normalise
-from vidsum.pipelines import shorts
-from vidsum.pipelines.speech_evidence import protected_words
-from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.summary.settings import Selection
-from vidsum.types import Picture
-from vidsum.video.probe import probe
+import vidsum
+from tests import media
+from tests.commands.conftest import copies, files_here, use_mean_colours
+from tests.program import Run, read_valid
+from vidsum.outputs import artifacts
+from vidsum.outputs.clips import video_stem
+from vidsum.outputs.staging import move
+from vidsum.pipelines import make_shorts
+from vidsum.times import parse_subtitles, to_srt
+from vidsum.types import FloatArray, Picture
 
-
-class Bright:
-    def curve(self, picture: Picture, *, is_turned: bool) -> np.ndarray:
-        lines = picture.mean(axis=(0, 2))
-        at = np.arange(STEP / 2, picture.shape[1], STEP)
-        return normalise(np.interp(at, np.arange(len(lines)), lines))
+SHORT = ("--length", "3s-6s", "--no-vertical", "--no-burn", "--loudness", "none")
+SAID = (
+    "Movable metal letters are an old art.",
+    "It came late.",
+    "A sourdough starter takes five days.",
+    "Feed the sourdough starter with flour.",
+    "How do plants drink?",
+    "Roots take the water from wet soil.",
+)
 
 
 @pytest.fixture(autouse=True)
-def _bright(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shorts, "_load_saliency_model", lambda *_: Bright())
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is fetched: pictures are their colours, and all texts mean the same."""
+    use_mean_colours(monkeypatch)
 
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.ones((len(texts), 1), np.float32)
 
-def spot(width: int, height: int, at: float, grey: int = 20) -> Picture:
-    picture = np.full((height, width, 3), grey, np.uint8)
-    length = max(width, height)
-    first, end = round((at - 0.06) * length), round((at + 0.06) * length)
-    if width >= height:
-        picture[:, max(first, 0) : end] = 230
-    else:
-        picture[max(first, 0) : end] = 230
-    return picture
-
-
-@pytest.mark.parametrize(("size", "aspect"), [((192, 108), "9:16"), ((108, 192), "1:1")])
-def test_crop_follows_and_restarts_at_cuts(tmp_path: Path, size: tuple[int, int], aspect: str) -> None:
-    """A bright bar on the left; from 2 s on, in another shot, on the right, and moving to the middle."""
-
-    def paint(number: int, width: int, height: int) -> Picture:
-        if number < 50:
-            return spot(width, height, 0.2)
-        return spot(width, height, 0.9 - 0.4 * min((number - 50) / 100, 1), grey=90)
-
-    made = make_video(tmp_path / "film.mp4", n_frames=175, width=size[0], height=size[1], paint=paint)
-    ratio = Fraction(*map(int, aspect.split(":")))
-    framing = shorts.choose_framing(probe(made.path), [(0.0, 7.0)], ratio)
-    assert [round(shot.start_s, 3) for shot in framing.shots] == [0.0, 2.0]
-    share = framing.shape.share
-    for time_s, at in ((0.0, 0.2), (1.96, 0.2), (2.0, 0.9), (4.0, 0.7), (6.9, 0.5)):
-        place = framing.position_at(time_s)
-        assert place is not None
-        first = place * (1 - share)
-        assert first - 0.02 <= at - 0.05 < at + 0.05 <= first + share + 0.02, time_s
-    framed = np.array([framing.position_at(time_s) for time_s in np.arange(2, 7, 0.04)], float)
-    assert np.abs(np.diff(framed)).max() * (1 - share) / share <= 0.04 * 0.5 + 1e-6
-
-
-def test_crop_of_wide_content(tmp_path: Path) -> None:
-    def paint(number: int, width: int, height: int) -> Picture:
-        picture = np.full((height, width, 3), 20, np.uint8)
-        for at in (0.08, 0.5, 0.92):
-            picture[:, round(at * width) - 6 : round(at * width) + 6] = 230
-        return picture
-
-    made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
-    framing = shorts.choose_framing(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
-    assert framing.position_at(0.5) is None
-
-
-def test_captions_are_not_cropped(tmp_path: Path) -> None:
-    """The bright bar is cropped to in the first shot; the second has a caption in its later half."""
-
-    def paint(number: int, width: int, height: int) -> Picture:
-        picture = spot(width, height, 0.2, grey=20 if number < 50 else 90)
-        if number < 75:
-            return picture
-        image = Image.fromarray(picture)
-        font = ImageFont.load_default(22)
-        ImageDraw.Draw(image).text((320, 345), "I have been on trial", "white", font, "mb", stroke_width=1)
-        return np.asarray(image)
-
-    made = make_video(tmp_path / "film.mp4", n_frames=100, width=640, height=360, paint=paint)
-    framing = shorts.choose_framing(probe(made.path), [(0.0, 4.0)], Fraction(9, 16))
-    assert [shot.positions is None for shot in framing.shots] == [False, True]
-
-
-@pytest.mark.deep
-def test_memory_of_long_shots() -> None:
-    """The evidence moves from the left to the right, once."""
-    n_times, places = 3600 * 4, np.arange(50)
-
-    def curve(number: int) -> np.ndarray:
-        return normalise(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
-
-    seen = shorts._ShotEvidence(
-        0.0, 0.0, looked=[(number / 4, curve(number)) for number in range(0, n_times, 4)]
+    monkeypatch.setattr(make_shorts, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
+    monkeypatch.setattr(make_shorts, "extraction_for", lambda space, options: options)
+    monkeypatch.setattr(make_shorts, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
+    monkeypatch.setattr(
+        make_shorts, "write_words", lambda seen, *_: [SimpleNamespace(text="")] * len(seen.rows)
     )
-    seen.moved = [(number / 4, curve(number)) for number in range(1, n_times)]
-    tracemalloc.start()
-    shot = seen.shot(0.3)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 250e6
-    assert shot.positions is not None
-    assert np.abs(shot.positions - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
 
-def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
-    monkeypatch.setattr(shorts, "_scan_shots", None)
-    assert shorts.choose_framing(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
-    make_video(tmp_path / "mute.mp4", n_frames=50)
-    ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
-    assert "has no sound: no captions are drawn" in ran.err
-    texts = "One two three. Four five six seven eight nine ten."
-    words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
-    transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
-    spoken = [(word.start_s, word.end_s) for word in words]
-    assert protected_words(Selection(snap="speech"), transcript) == spoken
-    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 2.9), (3, 9.9)]
+def make_film(path: Path, shot_s: float = 4.0, *, sound: bool = True) -> Path:
+    """Five shots in different colours, at five frames a second."""
+    shades = np.random.default_rng(3).integers(0, 255, (5, 3)).astype(np.uint8)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        return np.broadcast_to(shades[min(int(number / (5 * shot_s)), 4)], (height, width, 3)).copy()
+
+    return media.make_video(path, n_frames=round(25 * shot_s), fps=5, paint=paint, sound=sound).path
 
 
-def size_of(path: str) -> tuple[int, int]:
-    return probe(path).display_width, probe(path).display_height
+@pytest.fixture
+def talk(own_home: Path) -> Path:
+    """A film of 20 s, in which a sentence begins every three seconds."""
+    cues = [(3.0 * n + 0.5, 3.0 * n + 3.0, text) for n, text in enumerate(SAID)]
+    Path("talk.srt").write_text(to_srt(cues))
+    return make_film(Path("talk.mp4"))
 
 
-def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub.install(monkeypatch, language=("en", 0.99))
-    options = ("summarize", film, "--model", "uniform", "--budget", "10%")
-    run(*options)
-    run(*options, "--vertical", "--aspect", "4:5", "--burn", "--json")
-    assert size_of("film_summary.mp4") == (540, 676)
-    with av.open("film_summary.mp4") as container:
-        assert "vertical-4:5-burn" in container.metadata["comment"]
-    again = run(*options, "--vertical", "--aspect", "4:5", "--burn")
-    assert "(unchanged)" in again.out
-    ran = run(*options, "--vertical", "--burn")
-    assert "(unchanged)" not in ran.out
-    assert size_of("film_summary.mp4") == (540, 960)
-    use_colours(monkeypatch)
-    options = ("ground", film, "--query", "green", "-k", "1", "--clips")
-    run(*options, "--vertical", "--aspect", "1:1")
-    assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
-    assert "(unchanged)" in run(*options, "--vertical", "--aspect", "1:1").out
-    run(*options, "--vertical")
-    assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
+def shorts_in(path: str = "talk_shorts.json") -> list[dict[str, object]]:
+    shorts: list[dict[str, object]] = read_valid(path, "shorts")["shorts"]
+    return shorts
+
+
+def test_clips_subtitles_and_titles_are_written(talk: Path, run: Run) -> None:
+    ran = run("shorts", talk, "-n", 2, *SHORT)
+    assert "talk_shorts.json and 2 clips in .: 2 shorts by speech" in ran.out.splitlines()
+    made = [
+        "talk_short_1.mp4",
+        "talk_short_1.srt",
+        "talk_short_2.mp4",
+        "talk_short_2.srt",
+        "talk_shorts.json",
+    ]
+    assert files_here() == ["talk.mp4", *made, "talk.srt"] or set(made) <= set(files_here())
+    for rank, short in enumerate(shorts_in(), 1):
+        length_s = short["end_s"] - short["start_s"]
+        with av.open(f"talk_short_{rank}.mp4") as clip:
+            assert clip.duration / av.time_base == pytest.approx(length_s, abs=0.21)
+        said = " ".join(text for *_, text in parse_subtitles(Path(f"talk_short_{rank}.srt").read_text()))
+        assert said == short["text"]
+        assert short["title"]
+
+
+def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 9, *SHORT)
+    texts = [short["text"] for short in shorts_in()]
+    assert texts
+    assert not [text for text in texts if text.startswith("It came")]
+    assert not [text for text in texts if text.endswith("?")]
+    spans = sorted((short["start_s"], short["end_s"]) for short in shorts_in())
+    assert all(end_s <= start_s for (_, end_s), (start_s, _) in pairwise(spans))
+
+
+def test_fewer_than_asked_for_say_why(talk: Path, run: Run) -> None:
+    ran = run("shorts", talk, "-n", 40, *SHORT)
+    document = read_valid("talk_shorts.json", "shorts")
+    assert document["note"].endswith("of 40 shorts: no other whole thought of 3 to 6 s lies outside of these")
+    assert document["note"] in ran.out
+
+
+def test_second_run_changes_nothing(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 2, *SHORT)
+    before = {name: Path(name).read_bytes() for name in files_here()}
+    assert "(unchanged)" in run("shorts", talk, "-n", 2, *SHORT).out
+    run("shorts", talk, "-n", 2, *SHORT, "--overwrite")
+    assert {name: Path(name).read_bytes() for name in files_here()} == before
+
+
+def test_fewer_shorts_remove_the_others(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 2, *SHORT)
+    assert "removed 2 of the earlier result" in run("shorts", talk, "-n", 1, *SHORT).out
+    assert not Path("talk_short_2.mp4").exists()
+
+
+def test_other_looks_are_encoded_again(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 1, *SHORT)
+    run("shorts", talk, "-n", 1, "--length", "3s-6s", "--no-burn", "--loudness", "none")
+    with av.open("talk_short_1.mp4") as clip:
+        assert clip.streams.video[0].width < clip.streams.video[0].height
+
+
+def test_foreign_files_stay(talk: Path, run: Run) -> None:
+    for name in ("talk_short_1.mp4", "talk_short_1.srt"):
+        Path(name).write_text("mine")
+        ran = run("shorts", talk, "-n", 1, *SHORT, code=1)
+        assert ran.err.startswith(f"error: {name}: already exists, and was not written by vidsum")
+        assert Path(name).read_text() == "mine"
+        Path(name).unlink()
+    assert not Path("talk_shorts.json").exists()
+
+
+def test_dry_run_writes_nothing(talk: Path, run: Run) -> None:
+    ran = run("shorts", talk, "-n", 2, *SHORT, "--dry-run")
+    assert ran.out.splitlines()[0].split() == ["rank", "start", "length", "score", "title"]
+    assert files_here() == ["talk.mp4", "talk.srt"]
+
+
+def test_json_goes_to_stdout(talk: Path, run: Run) -> None:
+    ran = run("shorts", talk, "-n", 1, *SHORT, "-o", "-")
+    assert json.loads(ran.out)["schema"] == "vidsum.shorts/1"
+    assert files_here() == ["talk.mp4", "talk.srt"]
+
+
+def test_clips_are_named_after_the_json(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 1, *SHORT, "-o", "best_shorts.json")
+    assert Path("best_short_1.mp4").exists()
+    assert video_stem("best_short_1") == "best"
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_scenes_of_a_film_without_speech(own_home: Path, run: Run, *, sound: bool) -> None:
+    film = make_film(Path("film.mp4"), sound=sound)
+    run("shorts", film, "-n", 2, "--in", "picture", *SHORT)
+    shorts = shorts_in("film_shorts.json")
+    assert [(short["start_s"] % 4, short["end_s"] % 4) for short in shorts] == [(0, 0), (0, 0)]
+    assert {short["text"] for short in shorts} == {""}
+    assert {short["title"] for short in shorts} == {"Short 1", "Short 2"}
+    assert not [*Path().glob("*.srt")]
+
+
+def test_silent_film_needs_no_speech_recognition(own_home: Path, run: Run) -> None:
+    film = make_film(Path("film.mp4"), sound=False)
+    assert run("shorts", film, "-n", 1, *SHORT, "--dry-run").out.splitlines()[-1].endswith("by picture")
+
+
+def test_film_shorter_than_a_short_is_refused(own_home: Path, run: Run) -> None:
+    film = make_film(Path("film.mp4"), sound=False)
+    ran = run("shorts", film, "--length", "30s-60s", code=3)
+    fault = "error: film.mp4: is 20 s long, shorter than a short of 30 s"
+    assert ran.err.splitlines() == [fault, "  try: --length 7s-20s"]
+
+
+@pytest.mark.parametrize("text", ["20s", "60s-20s", "20s-end", "0-10"])
+def test_lengths_that_are_no_range_are_refused(talk: Path, run: Run, text: str) -> None:
+    ran = run("shorts", talk, "--length", text, code=2)
+    assert len(ran.err.splitlines()) <= 2
+
+
+def test_one_broken_film_leaves_the_others(talk: Path, run: Run) -> None:
+    Path("broken.mp4").write_bytes(b"no film")
+    ran = run("shorts", talk, "broken.mp4", "-n", 1, *SHORT, code=1)
+    assert "broken.mp4" in ran.err
+    assert Path("talk_short_1.mp4").exists()
+    assert not Path("broken_shorts.json").exists()
+
+
+def test_input_with_the_name_of_a_short_is_not_replaced(talk: Path, run: Run) -> None:
+    copies(talk, "talk_short_1.mp4")
+    ran = run("shorts", talk, "talk_short_1.mp4", "-n", 1, *SHORT, code=1)
+    assert "has the name of a clip to be written" in ran.err
+    assert Path("talk_short_1.mp4").read_bytes() == talk.read_bytes()
+
+
+@pytest.mark.parametrize("n_moved", [0, 2])
+def test_next_run_completes_one_that_was_interrupted(
+    talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch, n_moved: int
+) -> None:
+    moved = list[Path]()
+
+    def move_some(shadow: Path, target: Path) -> None:
+        if len(moved) == n_moved:
+            raise KeyboardInterrupt
+        moved.append(target)
+        move(shadow, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artifacts, "move", move_some)
+        run("shorts", talk, "-n", 2, *SHORT, code=130)
+    run("shorts", talk, "-n", 2, *SHORT)
+    clips = ["talk_short_1.mp4", "talk_short_1.srt", "talk_short_2.mp4", "talk_short_2.srt"]
+    assert files_here() == ["talk.mp4", "talk.srt", *clips, "talk_shorts.json"]
+
+
+def test_python_finds_and_writes_the_same(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 2, *SHORT)
+    made = vidsum.make_shorts(talk, count=2, length_s=(3.0, 6.0))
+    assert made.to_dict() == vidsum.load("talk_shorts.json").to_dict()
+    paths = vidsum.write_clips(made, "out")
+    assert [path.name for path in paths] == ["talk_short_1.mp4", "talk_short_2.mp4"]
+    assert Path("out/talk_short_1.srt").read_text() == Path("talk_short_1.srt").read_text()
+
+
+def test_titles_are_the_labels_of_exports(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 1, *SHORT, "--export", "csv", "--report")
+    (short,) = shorts_in()
+    assert str(short["title"]) in Path("talk_shorts.csv").read_text()
+    assert str(short["title"]) in Path("talk_shorts.html").read_text()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -16,12 +17,25 @@ from tests.speech import stub
 from tests.video.clips import numbers_by_pyav
 from vidsum.pipelines.plan import Plan
 from vidsum.results.transcript import Segment, Transcript
+from vidsum.times import format_time
 
 Spans = list[tuple[float, float]]
+_TALKS: dict[str, tuple[bytes, media.MadeVideo]] = {}
+"""Films of `talk` by their options: many tests have the same."""
 
 
 def talk(path: Path, spans: Spans, duration_s: float = 8.0, **options: object) -> media.MadeVideo:
     """A film with tones of rising pitch in some spans, and a hiss of -70 dB."""
+    named = f"{path.suffix} {spans} {duration_s} {options}"
+    if named not in _TALKS:
+        made = _make_talk(path, spans, duration_s, **options)
+        _TALKS[named] = path.read_bytes(), made
+    content, made = _TALKS[named]
+    path.write_bytes(content)
+    return replace(made, path=path)
+
+
+def _make_talk(path: Path, spans: Spans, duration_s: float, **options: object) -> media.MadeVideo:
     rate = media.SAMPLE_RATE
     sound = np.random.default_rng(0).normal(0, 10 ** (-70 / 20), round(duration_s * rate)).astype(np.float32)
     times = np.arange(len(sound)) / rate
@@ -233,6 +247,24 @@ def test_cues_that_were_moved(said: Path, run: Run) -> None:
     Path("edited.srt").write_text("\n".join(cues))
     run("trim", said, "--script", "edited.srt")
     assert pitches_of(sound_of(Path("talk_trim.mp4"))) == [700, 900, 300]
+
+
+def test_dry_run_has_the_new_order(said: Path, run: Run) -> None:
+    Path("edited.txt").write_text("word3\nword1")
+    ran = run("trim", said, "--script", "edited.txt", "--dry-run")
+    late, early = vidsum.trim(said, script="edited.txt").segments
+    spans = ", ".join(f"{format_time(start_s)}-{format_time(end_s)}" for start_s, end_s in (late, early))
+    assert f"new order: {spans}" in ran.out.splitlines()
+    assert late > early
+    Path("edited.txt").write_text("word1\nword3")
+    assert "new order" not in run("trim", said, "--script", "edited.txt", "--dry-run").out
+
+
+def test_cue_of_a_script_without_times_is_an_error(said: Path, run: Run) -> None:
+    cues = ["1\n00:00:01,000 --> 00:00:01,500\nword0\n", "2\n00:00:0x,000 --> 00:00:04,500\nword2 word3\n"]
+    Path("edited.srt").write_text("\n".join(cues))
+    fault = "edited.srt: line 6 does not hold the times of a cue"
+    run("trim", said, "--script", "edited.srt", code=3, error=fault)
 
 
 @pytest.mark.parametrize(("script", "faults"), [

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.evidence.test_named_objects import texts as vectors
 from vidsum.description import writers
@@ -98,6 +100,7 @@ def dog_scores(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
     numbers = {word.text: number for number, word in enumerate(read_words())}
     scores = np.full((2, len(numbers)), -20, np.float32)
     scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
+    scores[1, numbers["dancing"]] = 0.1
     monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
     return scores
 
@@ -139,8 +142,12 @@ def test_action_of_a_segment_is_named() -> None:
             ],
             ["A dog, in a kitchen.", "A dog, in a forest.", "A dog, in a kitchen."],
         ),
+        (
+            [{"a_dog": 9, place: 9} for place in ("in_a_kitchen", "indoors", "in_a_bedroom")],
+            ["A dog, in a kitchen.", "", "A dog, in a bedroom."],
+        ),
     ],
-    ids=["activity", "same place", "other places"],
+    ids=["activity", "same place", "other places", "place in between that holds both"],
 )
 def test_only_activities_and_changes_of_place_are_new(
     monkeypatch: pytest.MonkeyPatch, sure: list[dict[str, float]], expected: list[str]
@@ -153,6 +160,37 @@ def test_only_activities_and_changes_of_place_are_new(
     monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
     sentences = write_words(SeenSegments(vectors(1, len(sure))), "vse", 0.6, only_changes=True)
     assert [sentence.text for sentence in sentences] == expected
+
+
+def words_of(text: str, kind: str) -> list[str]:
+    """Return the words of a kind that a line names."""
+    named = text.removesuffix(".").lower().split(", ")
+    return [word.text for word in read_words() if word.kind == kind and word.text in named]
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from([number for number, word in enumerate(read_words()) if word.kind != "thing"]),
+            st.floats(4, 9),
+            max_size=3,
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_line_for_a_pause_has_an_activity_or_another_place(sure: list[dict[int, float]]) -> None:
+    scores = np.full((len(sure), len(read_words())), -20, np.float32)
+    for row, named in zip(scores, sure, strict=True):
+        row[list(named)] = list(named.values())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writers, "standard_scores", lambda space, rows: scores)
+        sentences = write_words(SeenSegments(vectors(1, len(sure))), "vse", 0.6, only_changes=True)
+    place = None
+    for sentence in filter(None, (sentence.text for sentence in sentences)):
+        places = words_of(sentence, "place")
+        assert words_of(sentence, "activity") or (places and places != [place])
+        place = places[0] if places else place
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A summary of a film of colours, made without weights, and the page that corrects it."""
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import vidsum
 from tests.archive.made import film
 from tests.commands.conftest import use_mean_colours
+from tests.server.serving import running
 from vidsum.editing.edit_server import EditServer
 from vidsum.editing.session import EditSession
 from vidsum.results.decisions import decisions_path
@@ -64,15 +64,8 @@ def highlights_record(made: Path) -> Iterator[Path]:
 @contextmanager
 def editing(record: Path, token: str | None = None, **options: bool) -> Iterator[EditServer]:
     """The page of a result, at a free port."""
-    server = EditServer(EditSession(record, **options), 0, token)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with running(EditServer(EditSession(record, **options), 0, token)) as server:
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import vidsum
-from tests.archive.serving import ask
 from tests.browsing import faults_of_looks, needs_chromium, open_window, until, wait_played, wait_stopped
 from tests.editing.conftest import editing
+from tests.server.serving import ask
 from vidsum.editing.edit_server import EditServer
 from vidsum.results.decisions import decisions_path, read_decisions
 
@@ -30,7 +30,7 @@ def spans(server: EditServer) -> list[tuple[float, float]]:
 
 
 def ask_edit(server: EditServer) -> Any:
-    return ask(server, "/api/edit").json  # type: ignore[arg-type]
+    return ask(server, "/api/edit").json
 
 
 def free_unit(server: EditServer) -> int:
@@ -249,6 +249,27 @@ def test_closed_page_loses_nothing(browser: Any, server: EditServer, record: Pat
     assert len(read_decisions(decisions_path(record))["decisions"]) == 1
     tab = opened(browser, server)
     assert cell(tab, number).get_attribute("aria-pressed") == "true"
+
+
+def test_older_page_shows_what_another_did(browser: Any, server: EditServer, record: Path) -> None:
+    older, newer, number = opened(browser, server), opened(browser, server), free_unit(server)
+    cell(newer, number).click()
+    said(newer, "Taken")
+    taken = spans(server)
+    older.locator("#parts .leave").first.click()
+    said(older, "Another page changed the result, which this page shows now. Your last step was not made.")
+    assert spans(server) == taken
+    assert cell(older, number).get_attribute("aria-pressed") == "true"
+    older.locator("#parts .leave").first.click()
+    said(older, "Left out")
+    newer.keyboard.press("s")
+    until(newer, "document.getElementById('saving_title').textContent === 'Not saved'")
+    newer.get_by_role("button", name="Close").click()
+    newer.keyboard.press("s")
+    until(newer, "document.getElementById('saving_title').textContent === 'Saved'")
+    assert vidsum.load(record).segments == tuple(spans(server))  # type: ignore[attr-defined]
+    older.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    until(older, "document.getElementById('saved').textContent === 'Saved'")
 
 
 def many_units(about: dict[str, Any], count: int) -> dict[str, Any]:

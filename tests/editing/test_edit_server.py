@@ -11,18 +11,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.archive.serving import Answer
-from tests.archive.serving import ask as ask_any
 from tests.editing.conftest import editing
+from tests.server.serving import ask
 from vidsum.editing.edit_server import EditServer
 from vidsum.results.decisions import decisions_path, read_decisions
 
 TAKE = {"action": "take", "start_s": 6, "end_s": 8}
 WRITES = ("/api/decide", "/api/plan", "/api/undo", "/api/redo", "/api/save")
-
-
-def ask(server: EditServer, path: str, method: str = "GET", body: Any = None, **headers: str) -> Answer:
-    return ask_any(server, path, method, body, **headers)  # type: ignore[arg-type]
 
 
 def is_untouched(record: Path) -> bool:
@@ -183,6 +178,21 @@ def test_two_pages_share_their_decisions(server: EditServer, record: Path) -> No
         ask(other, "/api/decide", "POST", {**TAKE, "start_s": 30, "end_s": 31})
         assert ask(server, "/api/undo", "POST", {}).json["undo"] == 1
         assert read_decisions(decisions_path(record))["decisions"] == [TAKE]
+
+
+def test_change_of_an_older_state_is_refused(server: EditServer, record: Path) -> None:
+    with editing(record) as other:
+        older = ask(server, "/api/edit").json["revision"]
+        newer = ask(other, "/api/decide", "POST", TAKE, If_Match=older).json["revision"]
+        second = {**TAKE, "start_s": 30, "end_s": 31}
+        for path, body in (("/api/decide", second), ("/api/plan", {"limit": 5})):
+            assert ask(server, path, "POST", body, If_Match=older).status == 412
+        for path in ("/api/undo", "/api/redo", "/api/save"):
+            assert ask(server, path, "POST", {}, If_Match=older).status == 412
+        assert read_decisions(decisions_path(record))["decisions"] == [TAKE]
+        assert ask(server, "/api/edit").json["revision"] == newer != older
+        assert ask(server, "/api/decide", "POST", second, If_Match=newer).status == 200
+        assert read_decisions(decisions_path(record))["decisions"] == [TAKE, second]
 
 
 PROGRAM = [sys.executable, "-m", "vidsum", "edit", "--json"]

@@ -86,7 +86,7 @@ def test_put_back_and_cut_words(browser: Any, spoken_record: Record) -> None:
     with editing(spoken_record("trim")) as server:
         tab = opened(browser, server)
         tab.get_by_role("button", name="Put back: 0:19.0").click()
-        said(tab, "Taken")
+        said(tab, "Put back")
         assert parts(server)[:2] == [(0, 19), (19, 22)]
         tab.locator("#word2").hover()
         tab.mouse.down()
@@ -98,17 +98,17 @@ def test_put_back_and_cut_words(browser: Any, spoken_record: Record) -> None:
             "word4.",
         ]
         tab.get_by_role("button", name="Cut the words").click()
-        said(tab, "Left out: word2 word3 word4.")
+        said(tab, "Cut: word2 word3 word4.")
         assert (0, 3.85) in parts(server)
         assert tab.locator("#word3.in").count() == 0
         tab.locator("#words").focus()
         for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "Shift+ArrowLeft", "k"):
             tab.keyboard.press(key)
-        said(tab, "Taken")
+        said(tab, "Put back")
         assert tab.locator("#word3.in").count() == 1
         tab.keyboard.press("ArrowRight")
         tab.keyboard.press("x")
-        said(tab, "Left out: word0")
+        said(tab, "Cut: word0")
         assert tab.locator("#parts li").first.inner_text().replace("\n", " ").startswith("0:00.0")
         assert faults_of_looks(tab, 1400) in ([], ["axe did not look for label"])
         assert tab.faults == []
@@ -124,6 +124,7 @@ def test_rename_merge_and_move_a_chapter(browser: Any, spoken_record: Record) ->
         title.fill("A new name")
         title.press("Enter")
         said(tab, "Renamed")
+        assert tab.evaluate("document.activeElement.value") == "A new name"
         tab.get_by_role("button", name="Merge with the chapter before: Part 3").click()
         said(tab, "Merged")
         assert parts(server) == [(0, 15), (15, 30), (30, 60)]
@@ -148,12 +149,12 @@ def test_wrong_moments_and_new_ones(browser: Any, spoken_record: Record) -> None
     with editing(spoken_record("moments")) as server:
         tab = opened(browser, server)
         tab.get_by_role("button", name="Wrong: 0:12.0").click()
-        said(tab, "Left out")
+        said(tab, "Marked wrong")
         assert parts(server) == [(30, 32)]
         tab.get_by_label("Query").select_option("snow")
         said(tab, "snow")
         cell(tab, 0).click()
-        said(tab, "Taken")
+        said(tab, "Added")
         assert len(parts(server, 1)) == 2
         tab.get_by_role("button", name="Undo").click()
         said(tab, "Undone")

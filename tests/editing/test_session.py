@@ -21,7 +21,9 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.output_records import write_record
-from vidsum.results.decisions import decisions_path, read_decisions
+from vidsum.pipelines.replan import _selections
+from vidsum.results.decisions import decisions_path, read_decisions, write_decisions
+from vidsum.results.edits import edit_groups
 from vidsum.results.summary import ScoredShot, Summary
 
 PARTS = ("groups", "removed", "budget_s", "count")
@@ -138,6 +140,29 @@ def test_saved_files_are_vidsums_own(record: Path) -> None:
     assert spans(EditSession(record).undo())[0] == first
 
 
+def test_what_another_page_saved_is_taken_over(record: Path) -> None:
+    first, second = EditSession(record), EditSession(record)
+    first.decide(leave(*spans(first.describe())[0]))
+    first.save()
+    assert second.describe()["is_saved"]
+    second.decide(take(30, 31))
+    second.save()
+    assert first.describe()["is_saved"]
+    assert vidsum.load(record).segments == tuple(spans(second.describe()))  # type: ignore[attr-defined]
+
+
+def test_result_that_was_made_again_is_not_replaced(record: Path, made: Path) -> None:
+    session = EditSession(record)
+    session.decide(take(30, 31))
+    vidsum.write_json(vidsum.summarize(made / "film.mp4", "8s"), record)
+    content = record.read_bytes()
+    for change in (session.save, session.undo, session.describe):
+        with pytest.raises(UsageError, match="was made again"):
+            change()
+    assert record.read_bytes() == content
+    assert read_decisions(decisions_path(record))["decisions"] == [take(30, 31)]
+
+
 def test_command_without_a_cache_needs_no_plan(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = EditSession(record, extraction=Extraction(cache=False), with_video=True)
     monkeypatch.delattr("vidsum.editing.session.flags_of")
@@ -172,6 +197,27 @@ def test_command_that_repeats_by_flags(record: Path) -> None:
     drop = tuple(map(float, flags["--drop"].split("-")))
     again = vidsum.summarize(words[2], flags["--budget"], drop=[drop])
     assert list(again.segments) == spans(state)
+    assert again.budget_s == state["budget_s"]
+
+
+def test_command_has_the_budget_of_the_result(record: Path) -> None:
+    made = vidsum.load(record)
+    assert isinstance(made, Summary)
+    state = edit_groups(made, [leave(*made.segments[0])])[0]
+    tried = [*_selections(made, state, made.segments[1:])]
+    assert [selection.budget for selection in tried] == ["12s", "12s"]
+
+
+def test_plan_with_many_parts_that_are_rounded_up(record: Path) -> None:
+    session = EditSession(record)
+    session.decide(leave(0, 60))
+    for number in range(20):  # each is a frame longer where it is cut at frames
+        write = {"decisions": [*session._facts()["decisions"], take(3 * number + 0.05, 3 * number + 0.95)]}
+        write_decisions(decisions_path(record), {**write, "undone": []}, session._sha256)
+    taken_s = session.describe()["groups"][0]["by_hand_s"]
+    assert taken_s == pytest.approx(18)
+    for more_s in (1.0, 1.5, 3.0, 6.0):
+        assert session.plan(taken_s + more_s)["groups"][0]["used_s"] <= taken_s + more_s + 1e-6
 
 
 def test_command_where_no_flags_repeat(record: Path) -> None:

@@ -1,6 +1,6 @@
-"""The space `clip`, from the video to moments, with random weights beside open_clip's own model."""
+"""The space `clip`, from the video to moments: by colours, and with random weights beside open_clip."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +15,17 @@ from tests.program import check_schema
 from tests.untrained import save_untrained
 from vidsum import checkpoints, features
 from vidsum.errors import UsageError
+from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.grounding import text_encoders
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.results.moments import Grounding
 from vidsum.types import FloatArray
 
 QUERIES = ["a dog in the snow", "two people dance", "a red wall"]
 COLOURS = [(220, 20, 20), (20, 220, 20), (20, 20, 220)]
 SHOT_S, FPS = 8, 5
-pytestmark = pytest.mark.deep  # both networks of CLIP become ONNX graphs; tests/features has each of them
+both_networks = pytest.mark.deep  # both become ONNX graphs; tests/features has each of them
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 
@@ -70,6 +73,47 @@ def flat(colour: tuple[int, int, int], side: int) -> np.ndarray:
     return np.broadcast_to(np.array(colour, np.uint8), (side, side, 3))
 
 
+DIM = 512
+
+
+def encode_pictures(clips: np.ndarray) -> FloatArray:
+    """[N, 512] mean colours, less grey."""
+    colours = clips.mean(axis=(1, 2, 3)) - 90
+    return np.pad(colours, ((0, 0), (0, DIM - 3))).astype(np.float32)
+
+
+def encode_texts(texts: Sequence[str]) -> FloatArray:
+    """[N, 512] the colours that texts name; other texts, as those of the background, are like no picture."""
+    names = np.array([[name in text.split() for name in ("red", "green", "blue")] for text in texts], float)
+    others = np.random.default_rng(0).normal(size=(len(texts), DIM - 3)) * ~names.any(axis=1, keepdims=True)
+    return np.hstack([names, others]).astype(np.float32)
+
+
+@pytest.fixture
+def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The networks of CLIP see and read colours; all else of the space is as it is."""
+    encoder = TextEncoder("clip", encode_texts, lambda texts: [encode_texts(texts)], str.split, 77)
+
+    def load_extractor(extraction: Extraction) -> Extractor:
+        assert extraction.extractor == "clip"
+        return Extractor(features.describe("clip"), encode_pictures, "cpu", "fp32", "torch")
+
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_extractor", load_extractor)
+    for module in ("pipelines.ground", "pipelines.queries", "grounding.spaces"):
+        monkeypatch.setattr(f"vidsum.{module}.load_text_encoder", lambda name: encoder)
+    monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
+
+
+@pytest.mark.usefixtures("colours")
+def test_a_colour_is_found_in_its_shot_in_the_space(film: Path) -> None:
+    result = vidsum.ground(film, ["a red wall", "a green wall", "a blue wall"], top_k=1, device="cpu")
+    assert (result.model, result.space, len(result.timestamps)) == ("similarity", "clip", 3 * SHOT_S)
+    for number, answer in enumerate(result.queries):
+        assert [moment.interval for moment in answer.moments] == [(number * SHOT_S, (number + 1) * SHOT_S)]
+        assert answer.present is not None
+    assert result.warnings == ("the space clip was never measured: check its answers",)
+
+
 def cosines(model: nn.Module) -> FloatArray:
     """[M, 3] of the queries with the colours, by open_clip."""
     import open_clip
@@ -82,6 +126,7 @@ def cosines(model: nn.Module) -> FloatArray:
         return np.asarray((texts @ images.T).numpy())
 
 
+@both_networks
 def test_clip_space_moments(clip: nn.Module, film: Path) -> None:
     result = vidsum.ground(film, QUERIES, top_k=1, device="cpu")
     assert (result.model, result.space, len(result.timestamps)) == ("similarity", "clip", 3 * SHOT_S)
@@ -96,6 +141,7 @@ def test_clip_space_moments(clip: nn.Module, film: Path) -> None:
     check_schema(result.to_dict(with_saliency=True), "moments")
 
 
+@both_networks
 def test_match_probability(clip: nn.Module, film: Path) -> None:
     """Check match probabilities by cosines alone, in a space without named objects."""
     result = vidsum.ground(film, QUERIES, device="cpu")
@@ -117,6 +163,7 @@ def guided(path: Path, name: str) -> Path:
     return save_untrained(path, name, reads, dim_query=512, clips=16, **sizes)
 
 
+@both_networks
 @pytest.mark.parametrize("name", ["mrnet", "qd-detr"])
 def test_a_guided_model_reads_clip(name: str, clip: nn.Module, film: Path, tmp_path: Path) -> None:
     path = guided(tmp_path / "best.safetensors", name)
@@ -135,6 +182,7 @@ def test_a_guided_model_reads_clip(name: str, clip: nn.Module, film: Path, tmp_p
         vidsum.ground(film, QUERIES, model=path, space="vse", device="cpu")
 
 
+@both_networks
 def test_summary_about_a_text_in_the_space(clip: nn.Module, film: Path) -> None:
     for query, expected in zip(QUERIES, cosines(clip), strict=True):
         options = {"about": query, "extractor": "clip", "model": "uniform", "shots": "uniform"}

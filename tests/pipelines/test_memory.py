@@ -12,8 +12,10 @@ import av
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.conftest import real_weights
+from tests.media import colour_picture, make_video
 from vidsum.types import Picture
 
 pytestmark = [
@@ -22,13 +24,18 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from Linux"),
 ]
 
-LIMIT_MB, ACTIONS_LIMIT_MB, TEXT_LIMIT_MB = 350.0, 420.0, 500.0
+LIMIT_MB, ACTIONS_LIMIT_MB, TEXT_LIMIT_MB, SUMMARY_LIMIT_MB = 350.0, 420.0, 500.0, 260.0
 _PICTURES, _STAYS = 7200, 30  # pictures in two hours, and how many are the same: those are encoded once
+_SCENE_STAYS = 4  # of a film of 1,800 scenes
 
 
 @pytest.fixture(scope="module")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("memory") / "film.mp4"
+    return write_film(tmp_path_factory.mktemp("memory") / "film.mp4", _STAYS)
+
+
+def write_film(path: Path, stays: int) -> Path:
+    """Write two hours of pictures that stay for so many seconds."""
     rng = np.random.default_rng(0)
     with av.open(path, "w") as container:
         container.metadata["comment"] = uuid4().hex  # another file each time: no cache knows it
@@ -36,7 +43,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(_PICTURES):
-            if number % _STAYS == 0:
+            if number % stays == 0:
                 blocks = rng.integers(0, 256, (6, 8, 3), np.uint8)
                 picture = np.kron(blocks, np.ones((8, 8, 1), np.uint8))
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
@@ -90,6 +97,28 @@ def test_a_search_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
         real_weights(name)
     peak_mb(tmp_path, "index", str(film), "--archive", "a.db", "-q")
     assert peak_mb(tmp_path, "search", "a dog in the snow", "--archive", "a.db") < LIMIT_MB
+
+
+def test_a_reel_of_three_hundred_inputs_stays_below_the_limit(tmp_path: Path) -> None:
+    for name in ("efficientnet_lite0", "minilm"):
+        real_weights(name)
+    folder = tmp_path / "Holiday"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(300):
+        picture = np.kron(rng.integers(0, 256, (6, 8, 3), np.uint8), np.ones((60, 60, 1), np.uint8))
+        if number % 5 == 0:
+            Image.fromarray(picture).save(folder / f"{number}.jpg")
+            continue
+        make_video(folder / f"{number}.mp4", n_frames=50, width=480, height=360, paint=colour_picture)
+    peak = peak_mb(tmp_path, "reel", str(folder), "-o", "film.mp4", "--budget", "1m", "-q")
+    assert peak < TEXT_LIMIT_MB, f"{peak:.0f} MB"
+
+
+def test_a_summary_of_many_scenes_stays_below_the_limit(tmp_path: Path) -> None:
+    real_weights("efficientnet_lite0")
+    film = write_film(tmp_path / "scenes.mp4", _SCENE_STAYS)
+    assert peak_mb(tmp_path, "summarize", str(film), "-q") < SUMMARY_LIMIT_MB
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import real_weights
-from vidsum.pipelines.shorts import choose_framing
+from vidsum.pipelines.clip_style import choose_framing
 from vidsum.video.probe import probe
 
 SUBJECTS = {

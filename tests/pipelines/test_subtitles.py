@@ -1,9 +1,12 @@
 """Subtitles as transcripts: which file or track is one, in which language, and what is refused."""
 
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import av
+import numpy as np
 import pytest
 
 import vidsum
@@ -13,6 +16,7 @@ from vidsum.features.settings import Extraction
 from vidsum.outputs.output_records import hash_of, write_record
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.subtitles import find_subtitles, plan_subtitles
+from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Transcript
 from vidsum.times import to_srt, to_vtt
 
@@ -79,6 +83,63 @@ def test_exports_of_vidsum_are_no_speech(record: str, talk: Path) -> None:
     assert find_subtitles(talk, Extraction(subtitles=str(made))) is not None
     made.write_text(to_srt(CUES[:1]))  # as if somebody had corrected it
     assert find_subtitles(talk, Extraction()) is not None
+
+
+def summary_of(film: Path) -> Summary:
+    shots = (ScoredShot(0.0, 1.0, 1.0, True), ScoredShot(1.0, 2.0, 0.5, True))
+    times, curve = np.arange(0, 2, 0.5), np.ones(4, np.float32)
+    about: Any = {"video": vidsum.probe(film), "provenance": {"vidsum": "0", "extractor": "e"}}
+    return Summary(((0.2, 0.8), (1.2, 1.6)), shots, curve, times, 1.0, 2.0, 25.0, "ridge", "kts", **about)
+
+
+def test_subtitles_of_a_summary_are_speech_of_its_mp4(talk: Path) -> None:
+    made = summary_of(talk)
+    film = shutil.copy(talk, talk.with_name("short.mp4"))
+    write(film, "short.srt")
+    listed = {name: hash_of(talk.with_name(name)) for name in ("short.mp4", "short.srt")}
+    write_record(talk.with_name("short.json"), made.to_dict(), listed)
+    source = find_subtitles(film, Extraction())
+    assert source is not None
+    assert source.path == talk.with_name("short.srt")
+    write(talk, "talk.srt")  # of a summary with the name of the film itself
+    write_record(talk.with_name("talk.json"), made.to_dict(), {"talk.srt": listed["short.srt"]})
+    assert find_subtitles(talk, Extraction()) is None
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_export_with_edited_texts_is_no_speech(is_edited: bool, talk: Path) -> None:
+    made = summary_of(talk)
+    cues = [(start_s, end_s, f"segment {n}") for n, (start_s, end_s) in enumerate(made.segments, 1)]
+    talk.with_name("talk.srt").write_text(to_srt(cues))
+    listed = {name: hash_of(talk.with_name(name)) for name in ("talk.mp4", "talk.srt")}
+    write_record(talk.with_name("talk.json"), made.to_dict(), listed)
+    if is_edited:
+        talk.with_name("talk.srt").write_text(to_srt([(*cues[0][:2], "The start"), *cues[1:]]))
+    assert find_subtitles(talk, Extraction()) is None
+
+
+def test_folder_is_listed_once_for_many_videos(talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(talk, "talk.en.srt")
+    os.utime(talk.parent, (1, 1))
+    listed, listdir = list[object](), os.listdir
+    monkeypatch.setattr("os.listdir", lambda folder: listed.append(folder) or listdir(folder))
+    for _ in range(3):
+        assert find_subtitles(talk, Extraction()) is not None
+    assert len(listed) == 1
+    write(talk, "talk.srt")  # changes the folder
+    talk.with_name("talk.en.srt").unlink()
+    source = find_subtitles(talk, Extraction())
+    assert source is not None
+    assert source.path == talk.with_name("talk.srt")
+
+
+def test_cue_without_times_is_named(talk: Path) -> None:
+    write(talk, "talk.srt")
+    text = talk.with_suffix(".srt").read_text().replace("00:00:01,500 -->", "00:00:01.5OO -->")
+    talk.with_suffix(".srt").write_text(text)
+    made = read(talk)
+    assert made.warnings == ("talk.srt, line 10: no valid times; its cue is left out",)
+    assert made.text == "Two halves of a sentence."
 
 
 def test_file_that_was_chosen(talk: Path, tmp_path: Path) -> None:

@@ -213,6 +213,13 @@ def test_leave_out_a_part_of_a_segment() -> None:
     assert segments(leave(3.2 + LEAST_S / 2, 6.2)) == SEGMENTS[1:]
 
 
+def test_a_shot_of_a_few_frames_is_taken() -> None:
+    short = (40.0, 40.08)
+    assert short in segments(take(*short))
+    assert edit_groups(summary(), [take(*short), move(*short, 40.0, 40.04)])[0].by_hand == [(40.0, 40.04)]
+    assert segments(take(40.0, 40.0)) == SEGMENTS
+
+
 def test_move_an_end() -> None:
     assert segments(move(3.2, 6.2, 3.2, 5.5))[0] == (3.2, 5.5)
     assert edit_groups(summary(), [move(3.2, 6.2, 3.2, 5.5)])[0].left == ((5.5, 6.2),)
@@ -294,7 +301,7 @@ def cut(start_s: float, end_s: float, text: str) -> Decision:
         ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
         ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
         ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
-        ([cut(30, 31, "hello"), take(30.45, 30.55)], "hello"),  # too short to be put back
+        ([cut(30, 31, "hello"), take(30.499, 30.505)], "hello"),  # too short to be put back
         ([take(20, 21), cut(20, 21, "um")], "um"),
     ],
 )

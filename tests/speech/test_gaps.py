@@ -29,6 +29,9 @@ described = st.tuples(
 )
 
 
+writers = st.sampled_from(["words", "retrieve", "vlm:tiny"])
+
+
 def overlap_s(first: Interval, second: Interval) -> float:
     return min(first[1], second[1]) - max(first[0], second[0])
 
@@ -79,7 +82,8 @@ def fitted(draw: st.DrawFn) -> Fitted:
     drawn = draw(st.lists(described, max_size=12))
     gaps = find_gaps(draw(st.lists(intervals, max_size=6)), draw(st.floats(1, 120)))
     candidates = [replace(candidate, confidence=number) for number, (candidate, _) in enumerate(drawn)]
-    spoken = fit_descriptions(candidates, [importance for _, importance in drawn], gaps)
+    importance = [value for _, value in drawn]
+    spoken = fit_descriptions(candidates, draw(writers), importance, gaps)
     return Fitted(candidates, gaps, list(spoken))
 
 
@@ -151,17 +155,23 @@ SHORT, LONG = "A man waves.", "A brown dog runs over the green grass near a lake
 
 def test_more_important_description_is_spoken_whole() -> None:
     spoken = fit_descriptions(
-        [Description(0, 9, text, 1.0) for text in (LONG, SHORT)], [0.2, 0.9], [(1.0, 6.0)]
+        [Description(0, 9, text, 1.0) for text in (LONG, SHORT)], "retrieve", [0.2, 0.9], [(1.0, 6.0)]
     )
     assert [text.text for text in spoken] == [SHORT, "A brown dog runs over the green grass."]
 
 
 def test_second_description_follows_the_first_after_its_time_and_a_margin() -> None:
     first, second = fit_descriptions(
-        [Description(0, 9, text, 1.0) for text in (LONG, SHORT)], [0.2, 0.9], [(1.0, 6.0)]
+        [Description(0, 9, text, 1.0) for text in (LONG, SHORT)], "retrieve", [0.2, 0.9], [(1.0, 6.0)]
     )
     assert first.start_s == 1.0
     assert second.start_s == pytest.approx(1 + speaking_time_s(SHORT) + MARGIN_S)
+
+
+def test_list_of_words_is_spoken_whole_or_not_at_all() -> None:
+    lists = [Description(0, 9, text, 1.0) for text in ("A person, a dog, in a kitchen.", "A man, cooking.")]
+    spoken = fit_descriptions(lists, "words", [0.9, 0.2], [(1.0, 3.0)])
+    assert [text.text for text in spoken] == ["A man, cooking."]
 
 
 @pytest.mark.parametrize(

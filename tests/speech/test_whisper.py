@@ -41,6 +41,7 @@ def speech(shared: Path) -> Transcript:
     return transcribe(shared / "speech" / "jfk.flac", cache=False)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_whisper_recognizes_each_word(speech: Transcript) -> None:
@@ -48,12 +49,14 @@ def test_whisper_recognizes_each_word(speech: Transcript) -> None:
     assert plain(speech.text) == KENNEDY
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_whisper_recognizes_the_language(speech: Transcript) -> None:
     assert speech.language == "en"
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_words_of_whisper_have_times_in_order(speech: Transcript) -> None:
@@ -64,6 +67,7 @@ def test_words_of_whisper_have_times_in_order(speech: Transcript) -> None:
     assert speech.words[15].start_s > 7.3
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_transcript_of_a_sound_file_has_no_video(speech: Transcript) -> None:

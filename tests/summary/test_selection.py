@@ -222,7 +222,7 @@ class Selected:
 
 @st.composite
 def selections(draw: st.DrawFn) -> Selected:
-    duration_s, rng = draw(st.floats(0.05, 120)), np.random.default_rng(draw(st.integers(0, 99)))
+    duration_s, rng = draw(st.floats(0.05, 60)), np.random.default_rng(draw(st.integers(0, 99)))
     shortest_s, longest_s = draw(st.sampled_from([(1.0, 5.0), (0.5, 0.5), (2.0, 30.0), (1.0, None)]))
     # of a film, edges stay where they are, though they are between frames
     film = video_info(duration_s=duration_s) if draw(st.booleans()) else None
@@ -295,7 +295,7 @@ class Pieces:
 
 @st.composite
 def chosen_pieces(draw: st.DrawFn) -> Pieces:
-    lengths = draw(st.lists(st.floats(1.2, 30), min_size=1, max_size=12))
+    lengths = draw(st.lists(st.floats(1.2, 12), min_size=1, max_size=8))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     shortest_s, longest_s = draw(st.floats(0.3, 1.2)), draw(st.floats(1.2, 9))
     edges_s = np.round(np.concatenate([[0], np.cumsum(lengths)]) * FPS) / FPS

@@ -36,16 +36,36 @@ KNOWN = 0.36
 
 
 @given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.2, 0.4))
-def test_no_part_much_longer_than_a_quarter_is_left_out(seed: int, n_shots: int, fraction: float) -> None:
-    """It is a weight and no constraint: the last places of a quarter cost little."""
+def test_no_important_part_longer_than_a_quarter_is_left_out(
+    seed: int, n_shots: int, fraction: float
+) -> None:
     rng = np.random.default_rng(seed)
     seconds = rng.integers(4, 16, n_shots).astype(float).tolist()
     duration_s = sum(seconds)
     features, shots = features_of(rng.integers(0, 40, n_shots).tolist(), seconds)
     importance = blocks(rng.uniform(0.05, 1, n_shots).tolist(), seconds)
     chosen = select(features, shots, importance, fraction * duration_s, slope=KNOWN)
+    high = [shot for shot in chosen.shots if shot.score > np.median(importance) + 1e-6]
     for start, end in gaps_of(chosen.segments, duration_s):
-        assert end - start <= 0.3 * duration_s
+        parts_s = [min(end, shot.end_s) - max(start, shot.start_s) for shot in high]
+        assert end - start <= duration_s / 4 + 1 / FPS or max(parts_s, default=0) < 2
+
+
+@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
+def test_no_scene_is_repeated_before_another_of_half_its_importance(
+    seed: int, n_shots: int, fraction: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    looks, seconds = rng.integers(0, 6, n_shots).tolist(), [10.0] * n_shots
+    duration_s, values = sum(seconds), rng.uniform(0.05, 1, n_shots)
+    chosen = select_from(looks, values.tolist(), seconds, fraction * duration_s, slope=KNOWN)
+    shown = [looks[int(start // 10)] for start, _ in chosen.segments]
+    best = {look: max(values[shot] for shot in range(n_shots) if looks[shot] == look) for look in looks}
+    missing = max((value for look, value in best.items() if look not in shown), default=0)
+    for number, look in enumerate(shown):
+        others = [segment for place, segment in enumerate(chosen.segments) if place != number]
+        is_needed = max(end - start for start, end in gaps_of(others, duration_s)) > 0.24 * duration_s
+        assert shown.count(look) == 1 or missing < best[look] / 2 or is_needed
 
 
 def select_from(

@@ -85,6 +85,15 @@ def test_beginnings_of_sentences_come_before_other_parts() -> None:
     assert all(text.startswith(part) for part in texts_of(text, longest_s=4.0))
 
 
+def test_part_that_continues_a_sentence_is_no_beginning() -> None:
+    """The recognizer broke the sentence off, and wrote the next one small."""
+    begun = "Printing in the only sense, with which we are at present concerned here, differs"
+    rest = "from most if not all of the arts, which the exhibition has on show this year."
+    texts = texts_of(begun + ".", rest, longest_s=4.0)
+    assert texts
+    assert all(begun.startswith(text.rstrip(".")) for text in texts)
+
+
 LABELLED = (
     ("Clay remembers every touch of the hand.", False),
     ("And so, my fellow Americans, ask not what your country can do for you.", False),
@@ -108,6 +117,10 @@ LABELLED = (
     ("Then the engineers came.", True),
     ("No, we never did.", True),
     ("Exactly, and everybody knew.", True),
+    ("Well, why does he have a claim?", True),
+    ("I think that's a closer call.", True),
+    ("It is fitting that we should do this.", True),
+    ("Do you sell your work at markets?", False),
 )
 
 

@@ -11,6 +11,7 @@ from scipy.signal import lfilter, resample_poly
 from tests.media import SAMPLE_RATE, make_video
 from tests.video.clips import samples_of
 from vidsum.types import FloatArray
+from vidsum.video.aac import code_and_decode
 from vidsum.video.loudness import PEAK_DB, TOLERANCE_LU, measure_loudness, normalise, plan_normalisation
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
@@ -72,6 +73,17 @@ def test_sound_above_0_lufs(layout: str) -> None:
     made = np.concatenate(list(normalise(blocks_of(samples), RATE, layout, plan)), axis=1)
     assert loudness_of(made, RATE) == pytest.approx(-14.0, abs=TOLERANCE_LU)
     assert made.std() / samples.std() == pytest.approx(10 ** ((-14 - plan.measured.lufs) / 20), rel=0.02)
+
+
+def test_noise_is_quieter_rather_than_above_the_peak() -> None:
+    samples = np.random.default_rng(0).normal(0, 0.1, (1, 3 * RATE)).astype(np.float32)
+    plan = plan_normalisation(lambda: blocks_of(samples), RATE, "mono", -5.0)
+    assert plan is not None
+    coded = code_and_decode(normalise(blocks_of(samples), RATE, "mono", plan), RATE, "mono")
+    made = np.concatenate(list(coded), axis=1)
+    assert PEAK_DB - 1 < peak_of(made) <= PEAK_DB + 0.1
+    assert plan.made is not None
+    assert loudness_of(made, RATE) == pytest.approx(plan.made.lufs, abs=0.2)
 
 
 @pytest.mark.parametrize(("level_db", "crest_db", "target"), [

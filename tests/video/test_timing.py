@@ -41,6 +41,14 @@ def test_varying_rate_is_the_mean_and_misses_nothing() -> None:
     assert (step_s, is_vfr, n_missing) == (pytest.approx(np.diff(frames_s).mean()), True, 0)
 
 
+def test_frames_missing_around_a_hole_are_damage_too() -> None:
+    lost = [100, 102, *range(104, 160), 161]
+    step_s, is_vfr, n_missing = _rhythm(np.delete(np.arange(720), lost) / 25, 1.0)
+    assert (step_s, is_vfr, n_missing) == (pytest.approx(0.04), False, len(lost))
+    far = np.delete(np.arange(720), [50, *range(104, 160)]) / 25
+    assert _rhythm(far, 1.0)[1]  # a single frame left out elsewhere is a varying rate
+
+
 def test_one_frame_has_the_declared_rate() -> None:
     assert _rhythm(np.zeros(1), 0.04) == (0.04, False, 0)
 

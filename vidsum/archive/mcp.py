@@ -35,7 +35,7 @@ _INSTRUCTIONS = (
 _DECIMALS, _LEAST_SHARE = 2, 0.01  # of a step: progress is reported where it differs
 _MAX_ERROR = 2_000  # letters of an error
 _READING = ("videos", "search", "ground", "summarize", "transcript")
-_WRITING = ("index", "clip")
+_WRITING = ("index", "clip", "reel", "shorts")
 _SYNONYMS = {
     "names": ("videos", "video", "paths", "path", "files", "file", "folder", "folders", "name"),
     "video": ("videos", "path", "file", "filename", "name", "names", "uri", "url"),
@@ -49,6 +49,7 @@ _SYNONYMS = {
     "end_s": ("end", "to", "until", "end_time"),
     "budget": ("length", "duration", "seconds"),
     "about": ("query", "text", "topic"),
+    "titles": ("dates", "days"),
 }
 """Other words for parameters, which an error takes as what was meant."""
 _FAULTS = {

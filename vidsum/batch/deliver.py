@@ -75,7 +75,8 @@ class ResultSpec(Generic[R]):
             return True
         from vidsum.outputs.mp4 import read_encoding_tag
 
-        return all(read_encoding_tag(path, self.provenance) == self.tags[kind] for path in paths)
+        videos = [path for path in paths if path.suffix == ".mp4"]
+        return all(read_encoding_tag(path, self.provenance) == self.tags[kind] for path in videos)
 
     def compose(
         self, whole: R, part: R, earlier: Document | None, *, overwrite: bool
@@ -121,6 +122,28 @@ def deliver(
 
     Raises OutputError: a file exists that vidsum did not write or that was edited since.
     """
+    answer = _deliver(item, common, spec, describe, page_clips, prints_only=prints_only)
+    name = _subtitles_in(spec.provenance)
+    return replace(answer, lines=(*answer.lines, f"transcript: {name}")) if name else answer
+
+
+def _subtitles_in(provenance: Mapping[str, Any]) -> str | None:
+    """Return the subtitles that were the transcript: a file next to the video is taken by its name."""
+    for facts in (provenance, *(part for part in provenance.values() if isinstance(part, Mapping))):
+        if isinstance(speech := facts.get("speech"), Mapping) and "subtitles" in speech:
+            return str(speech["subtitles"])
+    return None
+
+
+def _deliver(
+    item: BatchInput,
+    common: CommonOptions,
+    spec: ResultSpec[R],
+    describe: Callable[[R, str], Reply],
+    page_clips: tuple[Path, str] | None,
+    *,
+    prints_only: bool,
+) -> Reply:
     artifacts = item.artifacts
     if artifacts is None or common.to_stdout or prints_only:
         result = spec.run()
@@ -193,10 +216,10 @@ def _export_writers(
     if not item.exports or item.artifacts is None:
         return {}
     from vidsum.outputs.exports import export_writers
-    from vidsum.results.load import result_of
+    from vidsum.results.load import exportable_of
 
     writers = export_writers(item.artifacts, item.exports, common.media, clips)
-    return {kind: partial(_write_made, write, result_of(document)) for kind, write in writers.items()}
+    return {kind: partial(_write_made, write, exportable_of(document)) for kind, write in writers.items()}
 
 
 def _write_made(write: Writer, made: Any, result: Any, path: Path) -> Iterable[str]:
@@ -218,8 +241,8 @@ def _describe_files(
     clips = spec.clips(part) if "clips" in named else ()
     folder, files = named.pop("clips", None), list(named.values())
     names = ", ".join(str(path) for path in files if path.exists())  # an MP4 may have nothing to show
-    if clips:
-        names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {folder}"
+    if n_clips := sum(path.suffix == ".mp4" for path in clips):
+        names += f" and {n_clips} clip{'s' if n_clips > 1 else ''} in {folder}"
     answer, document = describe(part, names + removed), spec.document(part, ())
     facts: dict[str, Any] = {kind: str(path) for kind, path in named.items()}
     if folder:

@@ -23,6 +23,7 @@ class BatchInput:
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
     exports: tuple[str, ...] = ()  # kinds of files that are made from the result
     fault: VidsumError | None = None  # why none of the files can be made
+    is_joint: bool = False  # whether it stands for several inputs, of which one result is made
 
     @property
     def name(self) -> str:
@@ -40,8 +41,11 @@ def plain_inputs(names: Sequence[str]) -> list[BatchInput]:
     return [BatchInput(name, number) for number, name in enumerate(names)]
 
 
-def read_inputs(paths: Sequence[str], common: CommonOptions) -> list[BatchInput]:
-    """Return the named inputs, then the inputs of `--from-file`, with folders replaced by their videos.
+def read_inputs(
+    paths: Sequence[str], common: CommonOptions, *, photographs: bool = False
+) -> list[BatchInput]:
+    """Return the named inputs, then the inputs of `--from-file`, with folders replaced by their videos, and
+    `photographs`.
 
     URLs are replaced by the paths of their copies in the cache, which the batch downloads.
 
@@ -56,13 +60,14 @@ def read_inputs(paths: Sequence[str], common: CommonOptions) -> list[BatchInput]
     if not paths and not common.from_file:
         raise no_input
     from vidsum.outputs.names import folders_below
-    from vidsum.pipelines.sources import copy_of, expand, is_folder, read_list  # with NumPy and PyAV
+    from vidsum.pipelines.sources import copy_of, expand, is_folder, is_media, read_list  # with NumPy, PyAV
+    from vidsum.video.probe import is_video
 
     listed = read_list(common.from_file) if common.from_file else []
     if not paths and not listed:
         raise no_input
     urls = dict(map(copy_of, (*paths, *listed)))
-    inputs = expand(urls, recursive=common.recursive)
+    inputs = expand(urls, recursive=common.recursive, takes=is_media if photographs else is_video)
     files = {path: urls.get(path) for path in inputs if not is_folder(path)}
     folders = folders_below(files, filter(is_folder, urls)) if common.output_dir else {}
     return [

@@ -196,7 +196,7 @@ def _check_export(kind: str, item: BatchInput, common: CommonOptions) -> None:
     from vidsum.outputs.timelines import require_expressible, require_nameable
     from vidsum.pipelines.sources import has_pictures
 
-    if kind != "html" and item.artifacts:
+    if kind != "html" and item.artifacts and not item.is_joint:
         require_expressible(kind, has_video=has_pictures(item.path))
         require_nameable(kind, item.path, item.artifacts.files[kind], common.media)
 
@@ -243,15 +243,7 @@ def plan_moment_files(
         named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
         folder = common.clip_folder(json, clips=clips)
         files[source] = {**named, **({"clips": folder} if folder else {})}
-    planned = with_files(inputs, files, common)
-    stems = {
-        item.path: (item.artifacts.files["clips"], clip_stem(kind, item, common))
-        for item in planned
-        if item.artifacts and "clips" in item.artifacts.files
-    }
-    of_path = {item.path: item for item in planned}
-    for source, fault in find_clip_faults(stems):
-        planned = refuse(planned, of_path[source], fault)
+    planned = check_clips(with_files(inputs, files, common), lambda item: clip_stem(kind, item, common))
     if needs_pictures and (more or has_clips):
         from vidsum.pipelines.sources import has_pictures
 
@@ -259,6 +251,22 @@ def plan_moment_files(
             fault = UsageError("features have no pictures", hint="give the video", subject=item.path)
             planned = refuse(planned, item, fault)
     return planned, common, table
+
+
+def check_clips(inputs: Sequence[BatchInput], stem: Callable[[BatchInput], str]) -> list[BatchInput]:
+    """Return the inputs, with the fault of each whose clips have the names of others; see `refuse`.
+
+    `stem` gives the video in the names of the clips of an input.
+    """
+    planned, of_path = [*inputs], {item.path: item for item in inputs}
+    stems = {
+        item.path: (item.artifacts.files["clips"], stem(item))
+        for item in inputs
+        if item.artifacts and "clips" in item.artifacts.files
+    }
+    for source, fault in find_clip_faults(stems):
+        planned = refuse(planned, of_path[source], fault)
+    return planned
 
 
 def clip_place(item: BatchInput, stem: str) -> tuple[Path, str] | None:

@@ -28,9 +28,10 @@ from vidsum.types import FloatArray
 
 WORD_CURVE: Final = (1.1, 1.25, 0.14)  # the curve's a, c and d, fitted in `vse`
 SPECIFIC_SURE: Final = 0.9  # confidence from which a specific name is written, otherwise its parent
-PERSON_SURE: Final = 0.75
-"""Confidence from which a person is called a woman, a child or an athlete: a wrong guess offends."""
-ACTIVITY_SURE: Final = 0.65  # confidence from which an activity is named: below, fewer than half are right
+DOUBTFUL_SURE: Final = 0.75
+"""Confidence from which words are named that are often seen where they are not, and from which a person is
+called a woman, a child or an athlete: a wrong guess offends."""
+SCENE_SURE: Final = 0.65  # confidence from which an activity or a place is named
 _PERSON: Final = "a person"
 _MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
 _RARE = 3e-4  # what is added to every share: a word that people never mentioned is not impossible
@@ -47,6 +48,7 @@ class EverydayWord:
     share: float  # of pictures that people describe by it
     parent: int | None  # number of the general word
     is_specific: bool
+    is_doubtful: bool  # often seen where it is not
 
 
 @lru_cache(maxsize=1)
@@ -67,12 +69,12 @@ def read_words() -> tuple[EverydayWord, ...]:
 
 
 def _read_entry(entry: str, kind: str, parent: int | None, is_specific: bool) -> EverydayWord:
-    match = re.fullmatch(r"(.+?) (\d+)(?: \((.+)\))?", entry)
+    match = re.fullmatch(r"(.+?) (\d+)(!?)(?: \((.+)\))?", entry)
     assert match, entry
-    text, count, others = match.groups()
+    text, count, mark, others = match.groups()
     bare = text.partition(" ")[2] if kind == "place" and " " in text else text  # "in a kitchen"
     names = (bare, *(others.split(", ") if others else ()))
-    return EverydayWord(kind, text, names, int(count) / 10_000, parent, is_specific)
+    return EverydayWord(kind, text, names, int(count) / 10_000, parent, is_specific, mark == "!")
 
 
 def embed_names(space: str, words: Sequence[EverydayWord]) -> FloatArray:
@@ -105,13 +107,14 @@ def word_probabilities(scores: FloatArray, moving: FloatArray | None = None) -> 
 
     Args:
         scores: `standard_scores` [N, P] of the pictures: how likely people mention it.
-        moving: [N, P] how likely it is by what moves, if that was looked at; the likelier counts.
+        moving: [N, P] how likely it is by what moves, if that was looked at; the likelier counts, where the
+            pictures resemble the word more than most phrases.
     """
     words = read_words()
     slope, prior, offset = WORD_CURVE
     chances = logistic(slope * scores + prior * log_shares() + offset)
     if moving is not None:
-        chances = np.maximum(chances, moving)
+        chances = np.maximum(chances, np.where(scores > 0, moving, 0))
     for number in reversed(range(len(words))):
         if (parent := words[number].parent) is not None:
             chances[:, parent] = np.maximum(chances[:, parent], chances[:, number])
@@ -154,10 +157,10 @@ def _limit(word: EverydayWord) -> float:
     """Return the least probability at which a word is written."""
     if word.is_specific:
         return SPECIFIC_SURE
-    if word.kind == "activity":
-        return ACTIVITY_SURE
     is_person = word.parent is not None and read_words()[word.parent].text == _PERSON
-    return PERSON_SURE if is_person else 0.0
+    if word.is_doubtful or is_person:
+        return DOUBTFUL_SURE
+    return 0.0 if word.kind == "thing" else SCENE_SURE
 
 
 def _top(number: int) -> str:

@@ -15,6 +15,7 @@ from vidsum.description.activities import activity_probabilities
 from vidsum.description.words import (
     choose_words,
     is_elsewhere,
+    parents_of,
     read_words,
     standard_scores,
     word_probabilities,
@@ -84,9 +85,10 @@ def write_words(
         chosen = choose_words(chances, min_sure)
         by_kind = {words[number].kind: number for number in chosen}
         place = by_kind.get("place")
-        is_news = "activity" in by_kind or (place is not None and is_elsewhere(place, last))
-        last = last if place is None else place
-        if only_changes and not is_news:
+        is_moved = place is not None and is_elsewhere(place, last)
+        if place is not None and (is_moved or any(last == above for above in parents_of(place))):
+            last = place  # not if it only holds the last one: that tells nothing of where it is now
+        if only_changes and not (is_moved or "activity" in by_kind):
             chosen = []
         text = tidy(", ".join(words[number].text for number in chosen))
         sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))

@@ -31,8 +31,9 @@ class EditServer(PageServer):
         self._saving, self.saving = Lock(), dict[str, Any](state="none")
         super().__init__(_EditHandler, "127.0.0.1", port, token, notify)
 
-    def start_saving(self) -> None:
-        """Save in a thread of its own. Raises UsageError: it is being saved already."""
+    def start_saving(self, revision: str | None) -> None:
+        """Save in a thread of its own. Raises UsageError: it is being saved already, or not what is shown."""
+        self.session.require(revision)
         if not self._saving.acquire(blocking=False):
             raise UsageError("it is being saved already")
         self.saving = {"state": "saving", "step": "", "share": 0.0}
@@ -79,15 +80,15 @@ class _EditHandler(PageHandler):
         session = self.server.session
         if path not in ("/api/decide", "/api/plan", "/api/undo", "/api/redo", "/api/save"):
             raise MissingError("no such page")
-        document = self.read_document()
+        document, revision = self.read_document(), self.headers.get("If-Match")
         if path == "/api/decide":
-            return self.send(session.decide(document))
+            return self.send(session.decide(document, revision))
         if path == "/api/plan":
-            return self.send(session.plan(_limit_of(document)))
+            return self.send(session.plan(_limit_of(document), revision))
         if path == "/api/save":
-            self.server.start_saving()
+            self.server.start_saving(revision)
             return self.send(self.server.saving)
-        return self.send(session.undo() if path == "/api/undo" else session.redo())
+        return self.send(session.undo(revision) if path == "/api/undo" else session.redo(revision))
 
     def _send_film(self) -> None:
         """Send the video of the result, if the file is still that."""

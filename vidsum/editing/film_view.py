@@ -12,11 +12,11 @@ from threading import Lock
 import numpy as np
 
 from vidsum.errors import MissingError
-from vidsum.results.edits import Editable
+from vidsum.results.edits import Editable, edit_groups
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import round_number
 from vidsum.results.sentences import SpokenSentence
-from vidsum.results.summary import Summary
+from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 from vidsum.video.read import read_jpegs
@@ -119,6 +119,22 @@ def spoken_spans(transcript: Transcript | None) -> list[tuple[float, float, str]
         (round_number(start_s), round_number(max(end_s, start_s)), word.text.strip())
         for (start_s, end_s), word in zip(edges_s, words, strict=True)
     ]
+
+
+def snap_places(
+    result: Editable,
+    cuts_s: Sequence[float],
+    sentences: Sequence[SpokenSentence],
+    words: Sequence[tuple[float, float, str]],
+) -> list[float]:
+    """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was made."""
+    spans: list[Interval] = [(said.start_s, said.end_s) for said in sentences]
+    if isinstance(result, Trim):
+        spans = [(start_s, end_s) for start_s, end_s, _ in words]
+    spans += [part.interval for group in edit_groups(result, []) for part in group.parts]
+    edges_s, duration_s = {round_number(edge_s) for span in spans for edge_s in span}, result.video_duration_s
+    inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)
+    return sorted({*cuts_s, 0.0, round_number(duration_s), *inside})
 
 
 class PictureCache:

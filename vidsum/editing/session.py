@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import hashlib
+import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -15,11 +18,12 @@ from vidsum.editing.film_view import (
     PictureCache,
     choose_pieces,
     curves_of,
+    snap_places,
     split_units,
     spoken_spans,
     usual_length,
 )
-from vidsum.errors import ForeignFileError, MissingError, UsageError, VidsumError
+from vidsum.errors import ForeignFileError, MissingError, StaleError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import SavedFiles, files_of, flags_for_files, lost_files, save_edited
 from vidsum.outputs.names import summary_files
@@ -89,7 +93,7 @@ class EditSession:
         self._path, self._lock = decisions_path(record), Lock()
         self._sha256 = self._made.provenance.get("video", {}).get("sha256")
         self._offset_s = start_offset_s(self.video)
-        self._files = self._find_files()
+        self._files, self._record_state = self._find_files(), _state_of(record)
         status = Path(self.video.path).stat()
         self._video_state = status.st_size, status.st_mtime_ns
         self._facts()
@@ -100,20 +104,9 @@ class EditSession:
         self._units = split_units(edges_s, self._sentences)
         self.pictures = PictureCache(self.video, self._units)
         self._cuts = sorted({round_number(edge_s) for edge_s in edges_s})
-        self._places = self._find_places()
+        self._places = snap_places(self._made, self._cuts, self._sentences, self._words)
         spoken = {edge_s for start_s, end_s, _ in self._words for edge_s in (start_s, end_s)}
         self._exact_s = sorted({*self._places, *spoken})
-
-    def _find_places(self) -> list[float]:
-        """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was."""
-        spans: list[tuple[float, float]] = [(said.start_s, said.end_s) for said in self._sentences]
-        if isinstance(self._made, Trim):
-            spans = [(start_s, end_s) for start_s, end_s, _ in self._words]
-        spans += [part.interval for group in edit_groups(self._made, []) for part in group.parts]
-        edges_s = {round_number(edge_s) for span in spans for edge_s in span}
-        duration_s = self._made.video_duration_s
-        inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)
-        return sorted({*self._cuts, 0.0, round_number(duration_s), *inside})
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the film, and the state, in times of players."""
@@ -121,6 +114,7 @@ class EditSession:
         pieces = choose_pieces(self._units, curves[0], times_s, self._sentences, usual_length(self._made))
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         with self._lock:
+            self._reread()
             state = self._describe_state(self._facts())
         queries = self._made.queries if isinstance(self._made, Grounding) else ()
         return {
@@ -141,28 +135,37 @@ class EditSession:
             **state,
         }
 
-    def decide(self, document: object) -> dict[str, Any]:
-        """Add a decision of the page, whose times are of players; return the state. Raises InputError."""
+    def decide(self, document: object, revision: str | None = None) -> dict[str, Any]:
+        """Add a decision of the page, whose times are of players, and return the state.
+
+        `revision` is of the state that the page shows. Raises InputError: it is no decision. StaleError: a
+        page has changed that state since.
+        """
         (decision,) = check_decisions([document])["decisions"]
         exact: Any = {**decision}
         for name in _TIMES:
             if name in exact:
                 exact[name] = self._exact(exact[name] - self._offset_s)
-        return self._add(exact)
+        return self._add(exact, revision)
 
-    def plan(self, limit: float) -> dict[str, Any]:
-        """Plan again with a budget in seconds, or a number of highlights; return the state."""
+    def plan(self, limit: float, revision: str | None = None) -> dict[str, Any]:
+        """Plan again with a budget in seconds, or a number of highlights; return the state. See `decide`."""
+        facts = self.require(revision)
+        planned = plan_again(self._made, facts["decisions"], limit, self.video, self._extraction)
+        return self._add(planned, _revision_of(facts))
+
+    def undo(self, revision: str | None = None) -> dict[str, Any]:
+        """Undo the last decision, if there is one; return the state. See `decide`."""
+        return self._change(lambda done, undone: (done[:-1], [*undone, *done[-1:]]), revision)
+
+    def redo(self, revision: str | None = None) -> dict[str, Any]:
+        """Make the decision again that was undone last, if there is one; return the state. See `decide`."""
+        return self._change(lambda done, undone: ([*done, *undone[-1:]], undone[:-1]), revision)
+
+    def require(self, revision: str | None) -> EditFacts:
+        """Return the decisions of a state; of the state as it is, if it is None. Raises StaleError."""
         with self._lock:
-            decisions = self._facts()["decisions"]
-        return self._add(plan_again(self._made, decisions, limit, self.video, self._extraction))
-
-    def undo(self) -> dict[str, Any]:
-        """Undo the last decision, if there is one, and return the state."""
-        return self._change(lambda done, undone: (done[:-1], [*undone, *done[-1:]]))
-
-    def redo(self) -> dict[str, Any]:
-        """Make the decision again that was undone last, if there is one, and return the state."""
-        return self._change(lambda done, undone: ([*done, *undone[-1:]], undone[:-1]))
+            return self._require(revision)
 
     def save(self, progress: Progress | None = None, *, overwrite: bool = False) -> tuple[SavedFiles, str]:
         """Write the result and its files; return them, and a command that does the same.
@@ -170,13 +173,14 @@ class EditSession:
         Raises the errors of `save_edited`.
         """
         with self._lock:
+            self._reread()
             decisions = self._facts()["decisions"]
         files, lost = self._find_files(), lost_files(self._saved, self.record)
         files, warnings = (lost | files, ()) if overwrite else (files, self._warn_of(lost, files))
         edited = apply_decisions(self._made, decisions)
         saved = save_edited(edited, self._saved, files, self._extraction, progress, overwrite=overwrite)
         saved = replace(saved, warnings=(*warnings, *saved.warnings))
-        self._saved, self._files = edited, files
+        self._saved, self._files, self._record_state = edited, files, _state_of(self.record)
         if progress:
             progress("finding the command", 0, 0)
         return saved, self._command(edited, decisions, files)
@@ -214,15 +218,38 @@ class EditSession:
             return read_decisions(self._path, self._sha256)
         return {"decisions": decisions_of(self._saved), "undone": []}
 
-    def _add(self, decision: Decision) -> dict[str, Any]:
-        return self._change(lambda done, undone: ([*done, decision], []))
+    def _require(self, revision: str | None) -> EditFacts:
+        self._reread()
+        facts = self._facts()
+        if revision not in (None, _revision_of(facts)):
+            raise StaleError("was changed by another page", subject=self.record)
+        return facts
+
+    def _reread(self) -> None:
+        """Take over what another page saved. Raises UsageError: the result is another one by now."""
+        state = _state_of(self.record)
+        if state == self._record_state:
+            return
+        try:
+            saved = load(self.record)
+        except VidsumError:  # it was edited: `save_edited` says so
+            return
+        made = replace(original_of(editable(saved)), video=self.video) if isinstance(saved, Cutting) else None
+        if made is None or made.to_dict() != self._made.to_dict():
+            raise UsageError("was made again", hint="start vidsum edit again", subject=self.record)
+        assert isinstance(saved, Editable)
+        self._saved, self._record_state = saved, state
+
+    def _add(self, decision: Decision, revision: str | None) -> dict[str, Any]:
+        return self._change(lambda done, undone: ([*done, decision], []), revision)
 
     def _change(
         self,
         change: Callable[[list[Decision], list[Decision]], tuple[Sequence[Decision], Sequence[Decision]]],
+        revision: str | None,
     ) -> dict[str, Any]:
         with self._lock, lock(self._path):  # of other pages of this result, too
-            facts = self._facts()
+            facts = self._require(revision)
             decisions, undone = change([*facts["decisions"]], [*facts["undone"]])
             changed: EditFacts = {"decisions": decisions, "undone": undone}
             state = self._describe_state(changed)
@@ -239,6 +266,7 @@ class EditSession:
             "removed": [vars(part) for part in removed],
             "budget_s": groups[0].limit_s if isinstance(self._made, Summary) else None,
             "count": groups[0].count if isinstance(self._made, Highlights) else None,
+            "revision": _revision_of(facts),
             "undo": len(facts["decisions"]),
             "redo": len(facts["undone"]),
             "is_saved": facts["decisions"] == decisions_of(self._saved),
@@ -291,6 +319,19 @@ class EditSession:
         if flags is None:
             return again
         return shlex.join(["vidsum", "summarize", self.video.path, *flags, *outputs])
+
+
+def _revision_of(facts: EditFacts) -> str:
+    """Return a name of a state: its digest, as another program may have written it."""
+    return hashlib.sha256(json.dumps([facts["decisions"], facts["undone"]]).encode()).hexdigest()[:16]
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    """Return size and time of a file; None without one."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_size, status.st_mtime_ns
+    return None
 
 
 def _video_near(record: Path, video: VideoInfo) -> str | None:

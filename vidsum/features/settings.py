@@ -85,7 +85,7 @@ class Extraction:
         metavar="FILE|track|none",
         names=("track", "none"),
         default_text="a file of the video's name",
-        flag_on=("summarize", "highlights", "chapters", "ground", "index", "trim"),
+        flag_on=("summarize", "highlights", "shorts", "chapters", "ground", "index", "trim"),
     )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
     strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, **_ON_EXTRACT)

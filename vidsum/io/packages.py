@@ -22,6 +22,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "onnx": ("onnxscript", "onnx"),
     "mcp": ("mcp",),
     "captions": ("pycocoevalcap",),
+    "heic": ("pi_heif",),
 }  # extras that a base installation lacks, and the modules that come with each
 _PAIR = ("torch", "torchvision")
 _CHECKED = (*_PAIR, "cv2")  # packages that may be installed, and yet not work

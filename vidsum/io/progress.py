@@ -67,7 +67,8 @@ class Display:
                 if key not in self._tasks:
                     self._tasks[key] = self._bars.add_task(name, total=total or None)
                 self._bars.start()
-                self._bars.update(self._tasks[key], completed=done, total=total or None)
+                is_left = not total or done < total  # steps that are done would fill the screen
+                self._bars.update(self._tasks[key], completed=done, total=total or None, visible=is_left)
         elif key not in self._begun:
             self._begun.add(key)
             self.end(label)  # the step before

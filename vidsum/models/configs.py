@@ -158,6 +158,11 @@ class FullTransNetConfig:
         "next",
         more="Such a decoder cannot summarize without labels.",
     )
+    norm: Literal["after", "before"] = option(
+        "Place of the norm: after each sum, as in the paper, or before each sub-layer.",
+        "after",
+        more="before: six layers learn without a warm-up.",
+    )
     t_max: Dimension = 1536  # longer videos are summarized in windows of t_max samples
     dropout: Dropout = 0.1
     mask: MaskConfig | None = None  # mask of the encoder's attention; it has t_max columns with any head

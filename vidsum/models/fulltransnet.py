@@ -45,6 +45,10 @@ class FullTransNet(nn.Module):
         masks = learned_masks(config.mask, config.d, config.t_max, config.layers)
         self.encoder = nn.ModuleList(EncoderLayer(config, mask) for mask in masks)
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
+        # with the norm before each sub-layer nothing else bounds the sums
+        self.norms = nn.ModuleDict(
+            {part: nn.LayerNorm(config.d) for part in ("encoder", "decoder") if config.norm == "before"}
+        )
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
         self.dropout = nn.Dropout(config.dropout)
@@ -83,8 +87,13 @@ class FullTransNet(nn.Module):
         mask, sparse = None, self._sparse_pattern(is_global, is_valid)
         for layer in self.encoder:
             x, mask = layer(x, sparse, is_valid, mask)
+        x = self._last_norm("encoder", x)
         cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
         return DecoderState(embedded, x, is_valid, cross)
+
+    def _last_norm(self, part: str, x: Tensor) -> Tensor:
+        normed: Tensor = self.norms[part](x) if part in self.norms else x
+        return normed
 
     def _sparse_pattern(self, is_global: Tensor, is_valid: Tensor) -> SparsePattern | None:
         """Return the pattern of a variant of Table III; None for full attention."""
@@ -119,6 +128,7 @@ class FullTransNet(nn.Module):
             before = state.past[number] if state.past else None
             s, after = layer(s, state.cross[number], state.is_valid, before)
             past.append(after)
+        s = self._last_norm("decoder", s)
         logits = self.head(s, state.memory).masked_fill(~state.is_valid[:, None, :], -math.inf)
         scores = torch.cat([logits, self.end(s)], dim=2)
         # float32 at least: under autocast the probabilities would not sum to 1
@@ -126,16 +136,34 @@ class FullTransNet(nn.Module):
         return log_probabilities, replace(state, past=tuple(past), n_steps=n_steps)
 
 
-class EncoderLayer(nn.Module):
-    """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and post-norm."""
+class Layer(nn.Module):
+    """The norms of a layer, each after the sum of its sub-layer and the residual, or before the sub-layer."""
+
+    def __init__(self, config: FullTransNetConfig, n_sublayers: int) -> None:
+        super().__init__()
+        self.is_normed_first = config.norm == "before"
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(n_sublayers))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def before(self, number: int, x: Tensor) -> Tensor:
+        """Return [B, T, d] the input of a sub-layer."""
+        normed: Tensor = self.norms[number](x) if self.is_normed_first else x
+        return normed
+
+    def after(self, number: int, x: Tensor, output: Tensor) -> Tensor:
+        """Return [B, T, d] x with the output of a sub-layer."""
+        total: Tensor = x + self.dropout(output)
+        return total if self.is_normed_first else self.norms[number](total)
+
+
+class EncoderLayer(Layer):
+    """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and norm."""
 
     def __init__(self, config: FullTransNetConfig, mask: Mask | None = None) -> None:
-        super().__init__()
+        super().__init__(config, n_sublayers=2)
         self.mask = mask
         self.attention = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.feed_forward = feed_forward(config)
-        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
-        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, previous: SoftMask | None = None
@@ -145,26 +173,25 @@ class EncoderLayer(nn.Module):
         `sparse` says which sample attends to which (None: full attention), `is_valid` [B, T] bool is False
         for padding, `previous` is the mask of the layer before, for a layer without one of its own.
         """
-        q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
-        mask = self.mask(x, x.shape[1]) if self.mask else previous
+        tokens = self.before(0, x)
+        q, (k, v) = self.attention.queries(tokens), self.attention.keys_values(tokens)
+        mask = self.mask(tokens, tokens.shape[1]) if self.mask else previous
         if sparse is None:
             heads = fused_attention(q, k, v, mask, is_valid)
         else:
             heads = local_global_attention(q, k, v, sparse, mask)
-        x = self.norms[0](x + self.dropout(self.attention.join(heads)))
-        return self.norms[1](x + self.dropout(self.feed_forward(x))), mask
+        x = self.after(0, x, self.attention.join(heads))
+        return self.after(1, x, self.feed_forward(self.before(1, x))), mask
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     """Eq. 6-8: causal self-attention, attention to the encoder's output, and a feed-forward network."""
 
     def __init__(self, config: FullTransNetConfig) -> None:
-        super().__init__()
+        super().__init__(config, n_sublayers=3)
         self.attention = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.cross = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.feed_forward = feed_forward(config)
-        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(3))
-        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self, s: Tensor, memory: Cached, is_valid: Tensor, past: Cached | None
@@ -173,15 +200,17 @@ class DecoderLayer(nn.Module):
 
         With a past, L is 1: that step attends to all before it. Without, step l attends to the steps up to l.
         """
-        keys, values = self.attention.keys_values(s)
+        tokens = self.before(0, s)
+        keys, values = self.attention.keys_values(tokens)
         if past is not None:
             keys, values = torch.cat([past[0], keys], dim=2), torch.cat([past[1], values], dim=2)
-        heads = scaled_dot_product_attention(self.attention.queries(s), keys, values, is_causal=past is None)
-        s = self.norms[0](s + self.dropout(self.attention.join(heads)))
-        attends = is_valid[:, None, None, :]
-        heads = scaled_dot_product_attention(self.cross.queries(s), *memory, attn_mask=attends)
-        s = self.norms[1](s + self.dropout(self.cross.join(heads)))
-        s = self.norms[2](s + self.dropout(self.feed_forward(s)))
+        queries = self.attention.queries(tokens)
+        heads = scaled_dot_product_attention(queries, keys, values, is_causal=past is None)
+        s = self.after(0, s, self.attention.join(heads))
+        queries, attends = self.cross.queries(self.before(1, s)), is_valid[:, None, None, :]
+        heads = scaled_dot_product_attention(queries, *memory, attn_mask=attends)
+        s = self.after(1, s, self.cross.join(heads))
+        s = self.after(2, s, self.feed_forward(self.before(2, s)))
         return s, (keys, values)
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError
 from vidsum.io.atomic import check_name, check_target, is_special, make_folder
-from vidsum.io.output_lists import Hashes
+from vidsum.io.output_lists import Hashes, outputs_of
 from vidsum.io.paths import FileKey, require_not_read
+from vidsum.io.text import read_json
 from vidsum.outputs.output_records import (
     hash_of,
     is_inside,
@@ -52,6 +53,16 @@ class Artifacts:
         """Return the earlier document of the record, if nobody edited it, and the files that it lists."""
         document, hashes, _ = self._look()
         return document, hashes
+
+    def _listed(self) -> Hashes:
+        """Return the files that the record lists, also where somebody edited the document."""
+        document, hashes = self.read()
+        if document is None and is_result(self.record) and self.record.is_file():
+            with suppress(InputError):
+                edited = read_json(self.record)
+                outputs = outputs_of(edited) if isinstance(edited, dict) else {}
+                hashes |= {name: sha256 for name, sha256 in outputs.items() if is_inside(name)}
+        return hashes
 
     def _look(self) -> tuple[Document | None, Hashes, OutputError | None]:
         """Return the earlier document, the files that it lists, and why a file is no record of vidsum."""
@@ -135,7 +146,7 @@ class Artifacts:
                 if kind not in left:
                     notices += self._stage(kind, writers[kind], result, shadows[kind], kind in optional)
             stack.enter_context(lock(self.record))
-            earlier = self.read()
+            earlier = self.read()[0], self._listed() if overwrite else self.read()[1]
             for kind in left:
                 if not is_fresh(kind, *earlier):  # another process has replaced them
                     notices += self._stage(kind, writers[kind], result, shadows[kind], kind in optional)

@@ -17,7 +17,7 @@ from vidsum.outputs.alone import own_record, write_alone
 from vidsum.outputs.timelines import reopen_video
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.result import reads_of_results
-from vidsum.speech.gaps import MARGIN_S, shorten
+from vidsum.speech.gaps import MARGIN_S, spoken_forms
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import find_speaker as find_speaker
 from vidsum.times import format_timestamp
@@ -48,7 +48,7 @@ def write_audio_description(
         overwrite: replace a file that vidsum did not write too.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
 
-    Returns the descriptions as they are spoken: each ends with its sound, the long ones shortened unless
+    Returns the descriptions as they are spoken: each ends with its sound, long sentences shortened unless
     people wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.
     Raises UsageError: the program is not installed; the descriptions are not of pauses; the film cannot
     be copied into an MP4. InputError: the film is not there any more. OutputError: the program hangs or
@@ -76,7 +76,7 @@ def speak_descriptions(
             if progress:
                 progress("speaking", number, len(descriptions.descriptions))
             try:
-                texts = [description.text] if descriptions.writer == "people" else shorten(description.text)
+                texts = spoken_forms(description.text, descriptions.writer)
                 room_s = _room_s(descriptions, number)
                 text, samples = _speak_fitting(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:

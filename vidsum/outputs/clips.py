@@ -1,4 +1,4 @@
-"""Clips of moments, highlights and shots: an MP4 of each, named after its contents."""
+"""Clips of moments, highlights, shots and shorts: an MP4 of each, named after its contents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -25,7 +26,9 @@ from vidsum.outputs.mp4 import style_for
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
+from vidsum.pipelines.speech_evidence import export_subtitles
 from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.shots.cuts import changes_to_features, find_cuts
@@ -34,7 +37,7 @@ from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 from vidsum.video.settings import Clips
 
-ClipSource = Grounding | Highlights | Shots | Summary
+ClipSource = Grounding | Highlights | Shots | Shorts | Summary
 """Results with intervals that can be saved as clips."""
 
 
@@ -52,7 +55,8 @@ def write_clips(
 
     Names are `{query}_{stem}_{time}.mp4`, for example `a-dog_film_0m21s.mp4`, of highlights
     `highlight_{stem}_{time}.mp4`, of a summary `segment_{stem}_{time}.mp4`, of shots
-    `{stem}-Scene-{number}.mp4`, as PySceneDetect has them. Warnings are Python warnings.
+    `{stem}-Scene-{number}.mp4`, as PySceneDetect has them, and `{stem}_short_{number}.mp4`, with their speech
+    as `.srt`. Warnings are Python warnings.
 
     Args:
         result: of a video.
@@ -70,11 +74,16 @@ def write_clips(
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)
     spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
     for path, _ in () if overwrite else spans:
-        own_record(path).require_ours([path])
+        for file in (path, *_subtitle_paths(result, path)):
+            own_record(file).require_ours([file])
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
+    subtitles = partial(_write_subtitles, result, extraction, progress)
+    reads = reads_of([video.path])
     for path, span in spans:
-        write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads_of([video.path]))
+        write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads)
+        for text in _subtitle_paths(result, path):
+            write_alone(own_record(text), partial(subtitles, span), overwrite=overwrite, reads=reads)
     for message in dict.fromkeys(messages):
         warnings.warn(message_of(video.path, message), stacklevel=2)
     return tuple(path for path, _ in spans)
@@ -93,6 +102,8 @@ def save_clips(
     for path, span in clip_paths(result, folder, stem):
         make_folder(folder)
         write(span, path)
+        for text in _subtitle_paths(result, path):
+            _write_subtitles(result, extraction, progress, span, text)
     return tuple(dict.fromkeys(messages))
 
 
@@ -103,7 +114,10 @@ def clip_writer(
     from vidsum.video.write import write_segments
 
     video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
-    look, messages = style_for(video, settings.shorts, extraction, progress)
+    styling = settings.styling
+    if isinstance(result, Shorts) and result.evidence == "picture":
+        styling = replace(styling, burn=False)  # nothing is said
+    look, messages = style_for(video, styling, extraction, progress)
 
     def write(span: Interval, path: Path) -> None:
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)
@@ -120,6 +134,18 @@ def clip_writer(
         messages.extend(written.warnings)
 
     return write, messages
+
+
+def _subtitle_paths(result: ClipSource, clip: Path) -> list[Path]:
+    """Return the file of the subtitles of a clip; none where it has none."""
+    is_spoken = isinstance(result, Shorts) and result.evidence == "speech"
+    return [clip.with_suffix(".srt")] if is_spoken else []
+
+
+def _write_subtitles(
+    result: ClipSource, extraction: Extraction, progress: Progress | None, span: Interval, path: Path
+) -> None:
+    export_subtitles(result.video, [span], path, extraction, progress)
 
 
 _CONTEXT_S = 0.6  # of pictures on either side by which a cut is known
@@ -145,6 +171,10 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
         digits = max(3, len(str(len(result))))
         scenes = enumerate(result.intervals, 1)
         return [(Path(folder) / f"{stem}-Scene-{number:0{digits}}.mp4", span) for number, span in scenes]
+    if isinstance(result, Shorts):
+        place = shortened(stem, _NAME_BYTES)
+        ranked = enumerate(result.shorts, 1)
+        return [(Path(folder) / f"{place}_short_{rank}.mp4", short.interval) for rank, short in ranked]
     if isinstance(result, Summary):
         spans = [("segment", segment) for segment in result.segments]
     elif isinstance(result, Highlights):
@@ -180,18 +210,19 @@ def moment_writers(
 
 
 def clips_of(artifacts: Artifacts | None, stem: str, result: ClipSource) -> list[Path]:
-    """Return the clips of a result, wherever they go."""
+    """Return the clips of a result, and their subtitles, wherever they go."""
     folder = artifacts.files.get("clips", Path()) if artifacts else Path()
-    return [path for path, _ in clip_paths(result, folder, stem)]
+    paths = [path for path, _ in clip_paths(result, folder, stem)]
+    return [file for path in paths for file in (path, *_subtitle_paths(result, path))]
 
 
-_CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
+_CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}|(.*)_short_\d+", re.DOTALL)
 
 
 def video_stem(name: str) -> str | None:
     """Return the video in the name of a clip that `clip_paths` gives; None in any other."""
     match = _CLIP.fullmatch(name)
-    return (match[1] or match[2]) if match else None
+    return (match[1] or match[2] or match[3]) if match else None
 
 
 _PICTURES_PER_BATCH = 24  # pictures that are in memory together, in full size

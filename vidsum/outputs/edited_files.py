@@ -26,7 +26,7 @@ from vidsum.results.settings import MediaPaths
 from vidsum.results.shots import Chapters
 from vidsum.results.summary import Summary, Trim
 from vidsum.types import Progress
-from vidsum.video.settings import Clips, Encoding, Shorts
+from vidsum.video.settings import Clips, Encoding, Styling
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ def _writers(
         settings = Clips.from_tag(next((tag for tag in tags if tag is not None), ""))
         return moment_writers(_clip_stem(before, files["json"]), settings, extraction, progress)
     tag = (read_encoding_tag(files["video"], provenance) or "") if "video" in files else ""
-    encoding, shorts = Encoding.from_tag(tag), Shorts.from_tag(tag)
+    encoding, styling = Encoding.from_tag(tag), Styling.from_tag(tag)
 
     def write_video(summary: Summary | Trim, path: Path) -> tuple[str, ...]:
-        return encode_segments(summary, path, tag.startswith("copy"), encoding, shorts, extraction, progress)
+        return encode_segments(summary, path, tag.startswith("copy"), encoding, styling, extraction, progress)
 
     def write_subtitles(summary: Summary, path: Path) -> tuple[str, ...]:
-        return tuple(export_subtitles(summary, path, extraction, progress))
+        return tuple(export_subtitles(summary.video, summary.segments, path, extraction, progress))
 
     pictures = {**storyboard_writers(), "plot": draw_plot}
     return {"subtitles": write_subtitles, "video": write_video, **pictures}

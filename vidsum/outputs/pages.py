@@ -26,6 +26,7 @@ from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import PageVideo, data_url, picture_times, render
 from vidsum.results.reading import ShotTexts, find_screens, make_passages
 from vidsum.results.screen_text import ScreenText
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -54,7 +55,7 @@ def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> W
 
     def write(result: Cutting, path: Path) -> tuple[str, ...]:
         new = set[Path]()
-        if clips and isinstance(result, Grounding | Highlights):
+        if clips and isinstance(result, Grounding | Highlights | Shorts):
             new = {clip for clip, _ in clip_paths(result, *clips)}
         text, warnings = report_text([(str(record), result)], target, clips=new)
         write_text(path, text)
@@ -234,7 +235,7 @@ def _jpeg(picture: Picture) -> bytes:
 
 def _clips(record: Path, result: Cutting, place: MediaLink, new_clips: Collection[Path]) -> list[str | None]:
     """Return the URLs of the clips of a result next to it, or about to be; None for missing ones."""
-    if not isinstance(result, Grounding | Highlights):
+    if not isinstance(result, Grounding | Highlights | Shorts):
         return []
     stems = record.stem.removesuffix(f"_{result.kind}"), stem_of(result.video.path if result.video else "")
     pairs = [*zip(*(clip_paths(result, record.parent, stem) for stem in stems), strict=True)]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
+from typing import Final
 
 from vidsum.errors import EmptyResultError, InputError, Mention, UsageError, require_type
 from vidsum.features.settings import Extraction
@@ -20,17 +23,22 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_timeline
 from vidsum.results.lists import chapters_of
 from vidsum.results.load import load_text_for
-from vidsum.results.media import Clip, Media, check_path, one_line, read_media
-from vidsum.results.result import Result
+from vidsum.results.media import Clip, Media, check_path, one_line, read_media, timeline_rate
+from vidsum.results.reel import Reel, ReelSource
+from vidsum.results.result import Result, round_number
 from vidsum.results.settings import MediaPaths
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
+from vidsum.video.photographs import probe_photograph
 from vidsum.video.probe import start_offset_s
+
+_JOINT: Final = [name for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat)]
+"""Formats of which one file may name several videos."""
 
 
 def write_timeline(
-    result: Cutting, path: PathLike, *, media: MediaPaths = "absolute", overwrite: bool = False
+    result: Cutting | Reel, path: PathLike, *, media: MediaPaths = "absolute", overwrite: bool = False
 ) -> tuple[str, ...]:
     """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
 
@@ -43,7 +51,7 @@ def write_timeline(
     Returns warnings. Raises UsageError: the suffix is none of these, or see `timeline_text`. InputError: the
     video is not there any more. OutputError: the file cannot be written.
     """
-    require_type(result, Cutting)
+    require_type(result, Cutting, Reel)
     target = Path(path)
     write = timeline_writer(format_of(path), target, media)
     return write_public(result, {"export": target}, {"export": write}, overwrite=overwrite)
@@ -52,7 +60,7 @@ def write_timeline(
 def timeline_writer(format: str, target: Path, media: MediaPaths = "absolute") -> Writer:
     """Return the writer of a timeline or list that becomes the file `target`."""
 
-    def write(result: Cutting, path: Path) -> tuple[str, ...]:
+    def write(result: Cutting | Reel, path: Path) -> tuple[str, ...]:
         text, warnings = timeline_text(result, format, target, media)
         write_text(path, text)
         return warnings
@@ -75,7 +83,7 @@ def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
 
 
 def timeline_text(
-    result: Cutting,
+    result: Cutting | Reel,
     format: str,
     target: Path,
     paths: MediaPaths = "absolute",
@@ -88,6 +96,8 @@ def timeline_text(
     `target`; clips are named by texts next to it. Raises UsageError: the result is of features and the format
     names frames. InputError: the video is missing or another one, or the format cannot express it.
     """
+    if isinstance(result, Reel):
+        return _reel_text(result, format, target, paths)
     played, writer = to_player_time(result, video), FORMATS[format]
     cuts = _named_cuts(result, played, record or target)
     if isinstance(writer, ListFormat):
@@ -142,12 +152,16 @@ def copy_suffix(video: PathLike) -> str:
 
 def joint_format(path: PathLike) -> str:
     """Return the format of a timeline of several videos. Raises UsageError: no such format."""
-    offered = [name for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat)]
-    format = format_of(path, offered)
-    if format not in offered:
-        known = ", ".join(FORMATS[clip].ending for clip in offered)
-        raise UsageError("is not for several videos", hint=f"one of {known}", subject=os.fspath(path))
+    format = format_of(path, _JOINT)
+    require_joint(format, path)
     return format
+
+
+def require_joint(format: str, subject: PathLike) -> None:
+    """Raise UsageError where a format cannot name several videos."""
+    if format not in _JOINT:
+        known = ", ".join(FORMATS[name].ending for name in _JOINT)
+        raise UsageError("is not for several videos", hint=f"one of {known}", subject=os.fspath(subject))
 
 
 def joint_timeline_text(
@@ -163,10 +177,66 @@ def joint_timeline_text(
         raise InputError("cannot be written: no moments were found", subject=target)
     medias = {path: read_media(probe_video(path, Extraction())) for path in dict(cuts)}
     first = medias[cuts[0][0]]
+    return _joint_text([(cut, path) for path, cut in cuts], medias, first, format, target)
+
+
+def _reel_text(reel: Reel, format: str, target: Path, paths: MediaPaths) -> tuple[str, tuple[str, ...]]:
+    """Return the timeline of a reel at its rate, and warnings. Raises the errors of `timeline_text`."""
+    require_joint(format, target)
+    rate, cuts = timeline_rate(reel.canvas.fps)[0], list[tuple[Cut, str]]()
+    used = dict.fromkeys(segment.source for segment in reel.segments)
+    medias = {number: _source_media(reel, number, rate) for number in used}
+    for number, segment in enumerate(reel.segments, 1):
+        media, label = medias[segment.source], segment.title or f"segment {number}"
+        times = round_number(segment.start_s + media.offset_s), round_number(segment.end_s + media.offset_s)
+        place = media_path(reel.sources[segment.source].path, target, paths)
+        cuts.append((Cut(*times, label, video=place, is_kept=True), place))
+    places = {place: medias[segment.source] for segment, (_, place) in zip(reel.segments, cuts, strict=True)}
+    main = next((media for media in places.values() if media.rate == rate), None)
+    main = main or next(iter(places.values())).at(rate)
+    return _joint_text(cuts, places, main, format, target)
+
+
+def _source_media(reel: Reel, number: int, rate: Fraction) -> Media:
+    """Return a source as a timeline sees it; a photograph as a film as long as it is on screen."""
+    source = reel.sources[number]
+    require_unchanged(source)
+    if source.kind == "video":
+        return read_media(probe_video(source.path, Extraction()))
+    photograph = probe_photograph(source.path)
+    longest_s = max(segment.end_s for segment in reel.segments if segment.source == number)
+    return Media(
+        path=Path(source.path),
+        rate=rate,
+        is_conformed=False,
+        fps=float(rate),
+        n_frames=ceil(longest_s * rate),
+        width=photograph.width + photograph.width % 2,
+        height=photograph.height + photograph.height % 2,
+        n_channels=0,
+        sample_rate=0,
+        time_code=None,
+    )
+
+
+def require_unchanged(source: ReelSource) -> None:
+    """Raise InputError where a source of a reel is not there any more, or is another file."""
+    try:
+        n_bytes = Path(source.path).stat().st_size
+    except OSError as error:
+        raise InputError("is not there any more", subject=source.path) from error
+    if n_bytes != source.bytes:
+        raise InputError("not the file that the reel was made from", subject=source.path)
+
+
+def _joint_text(
+    cuts: Sequence[tuple[Cut, str]], medias: dict[str, Media], first: Media, format: str, target: Path
+) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a timeline of cuts with their places, at the rate of the `first` media."""
     for path, media in medias.items():
         if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
             medias[path] = media.at(first.rate)
-    text = _editor_text(format, [(cut, medias[path], path) for path, cut in cuts], target)
+    text = _editor_text(format, [(cut, medias[path], path) for cut, path in cuts], target)
     conformed = [path for path, media in medias.items() if media.is_conformed]
     if not conformed:
         return text, ()

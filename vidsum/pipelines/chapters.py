@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.description.titles import title_passages
+from vidsum.description.passage_titles import title_passages
 from vidsum.description.writers import SeenSegments, write_words
 from vidsum.errors import InputError, UsageError
 from vidsum.evidence.protocol import ENCODER
@@ -197,7 +197,8 @@ class _Work:
             [part.certain_text for part in sentences[low:high] if part.certain_text]
             for low, high in pairwise([*first, len(sentences)])
         ]
-        titles = iter(title_passages([texts for texts in passages if texts], embed))
+        is_english = transcript.language in (None, "en")
+        titles = iter(title_passages([texts for texts in passages if texts], embed, is_english=is_english))
         spans = pairwise([*chapters_s, end_s])
         spoken = [next(titles) if texts else "" for texts in passages]
         return chapters_s, [

@@ -30,7 +30,6 @@ from vidsum.grounding.spaces import describe_space, extraction_for, resolve_spac
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.cache import cached_rows
 from vidsum.io.provenance import identify_file
-from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe_by_vlm import ask_model, model_facts
@@ -38,6 +37,7 @@ from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.subtitles import read_cues
 from vidsum.pipelines.transcribe import read_blocks
 from vidsum.results.clock import shift_times
 from vidsum.results.descriptions import Description, Descriptions
@@ -46,9 +46,10 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
+from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.times import format_timestamp, parse_subtitles
+from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -130,6 +131,7 @@ class _Work:
 
     def write(self, progress: Progress | None) -> Descriptions:
         settings, facts = self.settings, self.provenance["descriptions"]
+        writer = facts["writer"]
         # first: what is missing shows before decoding
         write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
         (features, *movement), pictures = self.video_input.read(progress)
@@ -152,16 +154,18 @@ class _Work:
             warnings += describe_space(facts["space"]).notes
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
-            importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
-            descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
+            scored = best_score(self.models, features, None, Selection(), 1.0, device)
+            # nobody speaks in a pause: the rule applies to films with speech too
+            importance = prefer_events(scored, features, pictures.changes if pictures else None).importance
+            descriptions, messages = _fit_into_gaps(descriptions, writer, gaps, features, importance)
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
-                missing = "activity or new place" if facts["writer"] == "words" else "sentence"
+                missing = "activity or new place" if writer == "words" else "sentence"
                 warnings.append(f"{about}: no {missing} reaches the confidence {min_sure:g}")
         return Descriptions(
             descriptions=tuple(descriptions),
-            writer=facts["writer"],
+            writer=writer,
             video_duration_s=features.duration_s,
             n_unsure=n_unsure,
             gaps=gaps,
@@ -179,7 +183,7 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
+    cues = shift_times(sorted(read_cues(path)), -offset_s)
     if not cues:
         raise InputError("has no cue of SubRip or WebVTT", subject=path)
     descriptions = []
@@ -280,19 +284,20 @@ def _speech_spans(video_input: Input, progress: Progress | None) -> list[Interva
 
 
 def _fit_into_gaps(
-    descriptions: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
+    descriptions: Sequence[Description],
+    writer: str,
+    gaps: Sequence[Interval],
+    features: Features,
+    importance: FloatArray,
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not descriptions:
         return [], []
-    means = segment_means(
-        importance[:, None],
-        features,
-        [(description.start_s, description.end_s) for description in descriptions],
-    )[:, 0]
-    spoken = fit_descriptions(descriptions, means.tolist(), gaps)
+    segments = [(description.start_s, description.end_s) for description in descriptions]
+    means = segment_means(importance[:, None], features, segments)[:, 0]
+    spoken = fit_descriptions(descriptions, writer, means.tolist(), gaps)
     if not (lost := len(descriptions) - len(spoken)):
         return spoken, []
     have = "has" if lost == 1 else "have"

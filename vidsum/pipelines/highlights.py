@@ -80,7 +80,9 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         scored = best_score(models, features, None, Selection(), 1.0, extraction.device)
-        words = _words_within(speech.run(progress), features.duration_s) if speech else []
+        transcript = speech.run(progress) if speech else None
+        words = _words_within(transcript, features.duration_s) if transcript else []
+        spoken = transcript.warnings if transcript else ()
         if not words:
             scored = prefer_events(scored, features, pictures.changes if pictures else None)
         # where all models are flat, a summary takes all for equal; here nothing is salient
@@ -100,7 +102,7 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
             model_reason=scored.reason,
             video=features.video,
             provenance=provenance,
-            warnings=(*features.warnings, *cuts, *(() if moments else (_NOTHING,))),
+            warnings=(*features.warnings, *spoken, *cuts, *(() if moments else (_NOTHING,))),
         )
 
     return Plan(provenance, make)

@@ -56,6 +56,15 @@ class SummaryOptions(ShotOptions, total=False):
     max_segment_s: float | None
 
 
+class ReelOptions(ExtractionOptions, total=False):
+    order: Literal["time", "name", "given"]
+    max_clip_s: float | None
+    photo_s: float
+    fit: Literal["blur", "crop"]
+    music: str | None
+    titles: bool
+
+
 class GroundOptions(ReadingOptions, total=False):
     space: Space
     min_present: float
@@ -100,6 +109,12 @@ class DescribeOptions(ReadingOptions, total=False):
 class ChapterOptions(ReadingOptions, total=False):
     evidence: Literal["auto", "speech", "picture"]
     count: int | None
+
+
+class ShortOptions(ReadingOptions, total=False):
+    count: int
+    length_s: tuple[float, float]
+    evidence: Literal["auto", "speech", "picture"]
 
 
 class SoundOptions(TypedDict, total=False):
@@ -161,14 +176,16 @@ SETTINGS = {
     "ExtractionOptions": "features.Extraction",
     "ShotOptions": "shots.ShotSettings features.Extraction",
     "SummaryOptions": "summary.Selection shots.ShotSettings features.Extraction",
+    "ReelOptions": "summary.ReelSettings features.Extraction",
     "GroundOptions": "grounding.Retrieval features.Extraction",
     "HighlightOptions": "grounding.HighlightSettings features.Extraction",
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
+    "ShortOptions": "summary.ShortSettings features.Extraction",
     "SoundOptions": "video.SoundLevel",
-    "ClipOptions": "video.Shorts video.SoundLevel",
-    "MomentClipOptions": "video.Clips video.Shorts video.SoundLevel",
+    "ClipOptions": "video.Styling video.SoundLevel",
+    "MomentClipOptions": "video.Clips video.Styling video.SoundLevel",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "IndexOptions": "archive.Indexing features.Extraction",

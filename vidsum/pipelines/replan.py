@@ -64,8 +64,9 @@ def plan_again(
     taken_s = sum(end_s - start_s for start_s, end_s in state.by_hand)
     budget_s = round_number(max(limit, taken_s))
     spans: Sequence[Interval] = ()
-    if budget_s - taken_s >= _FREE_S:
-        selection = _selection_of(made, state, budget_s)
+    selection = _selection_of(made, state, budget_s)
+    rounded_s = taken_s + len(selection.keep) * 2 / made.video_fps  # parts to keep are rounded up to frames
+    if budget_s - rounded_s >= _FREE_S:
         settings = ShotSettings(**made.provenance.get("shots", {}))
         video_input = open_again(made, video, device)
         spans = plan_summary(video_input, selection, settings).run(progress).segments
@@ -124,20 +125,26 @@ def flags_of(
     is_plain = plain.provenance == {name: made.provenance.get(name) for name in plain.provenance}
     if not is_plain or made.provenance.get("shots") or settings - {"budget", "keep", "drop"}:
         return None
-    wanted = apply_decisions(made, decisions).segments
-    for selection in _selections(made, state, wanted):
+    wanted = apply_decisions(made, decisions)
+    for selection in _selections(made, state, wanted.segments):
         flags, read_back = _to_flags(selection, start_offset_s(video))
         try:
-            again = plan_summary(plain, read_back, ShotSettings()).run().segments
+            again = plan_summary(plain, read_back, ShotSettings()).run()
         except UsageError:  # as parts to keep are rounded up to frames
             continue
-        if len(again) == len(wanted) and all(
-            abs(edge_s - other_s) < _SAME_S
-            for span, other in zip(again, wanted, strict=True)
-            for edge_s, other_s in zip(span, other, strict=True)
-        ):
+        if _is_same(again, wanted):
             return flags
     return None
+
+
+def _is_same(summary: Summary, other: Summary) -> bool:
+    """Return whether two summaries have the same budget and the same segments."""
+    edges_s, others_s = (
+        [made.budget_s, *(edge_s for span in made.segments for edge_s in span)] for made in (summary, other)
+    )
+    return len(edges_s) == len(others_s) and all(
+        abs(edge_s - other_s) < _SAME_S for edge_s, other_s in zip(edges_s, others_s, strict=True)
+    )
 
 
 def _selections(made: Summary, state: EditedParts, segments: Sequence[Interval]) -> Iterator[Selection]:
@@ -145,8 +152,7 @@ def _selections(made: Summary, state: EditedParts, segments: Sequence[Interval])
     if len(state.by_hand) + len(state.left) <= _MAX_FLAGS:
         yield _selection_of(made, state, state.limit_s)
     if len(segments) <= _MAX_FLAGS:
-        length_s = state.length_s + len(segments) * 2 / made.video_fps  # they are rounded up to frames
-        yield Selection(budget=_seconds(length_s), keep=tuple(segments))
+        yield Selection(budget=_seconds(state.limit_s), keep=tuple(segments))
 
 
 def _selection_of(made: Summary, state: EditedParts, budget_s: float) -> Selection:

@@ -24,6 +24,7 @@ from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.open import open_video, video_stream
+from vidsum.video.photographs import is_photograph
 from vidsum.video.probe import is_video, probe
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import read_jumps
@@ -119,17 +120,26 @@ def copy_of(name: str) -> tuple[str, Url | None]:
     return str(copy_path(url)), url
 
 
-def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:
-    """Return the inputs, each once, folders replaced by their videos (below too with `recursive`)."""
+def expand(
+    paths: Iterable[str], *, recursive: bool = False, takes: Callable[[Path], bool] = is_video
+) -> list[str]:
+    """Return the inputs, each once, folders replaced by their videos (below too with `recursive`), or by
+    other files that the command `takes`.
+    """
     inputs: dict[str, None] = {}
     for path in paths:
-        videos = list(videos_in(path, recursive)) if is_folder(path) else []
-        inputs |= dict.fromkeys(videos or [path])
+        files = list(files_in(path, recursive, takes)) if is_folder(path) else []
+        inputs |= dict.fromkeys(files or [path])
     return list(inputs)
 
 
-def videos_in(folder: str, recursive: bool) -> Iterator[str]:
-    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders.
+def is_media(path: Path) -> bool:
+    """Return whether a file of a folder is taken for a video or a photograph."""
+    return is_photograph(path) or is_video(path)
+
+
+def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Iterator[str]:
+    """Yield the files of a folder that a command takes, by name, without hidden files and folders.
 
     Folders that may not be read come last, as inputs: to open one names the fault.
     """
@@ -138,7 +148,7 @@ def videos_in(folder: str, recursive: bool) -> Iterator[str]:
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []
         for name in sorted(name for name in names if not name.startswith(".")):
             path = Path(place) / name
-            if is_video(path):
+            if takes(path):
                 yield str(path)
     yield from unreadable
 

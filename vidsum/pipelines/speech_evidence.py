@@ -16,12 +16,11 @@ from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
-from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
-from vidsum.types import Interval, Progress
+from vidsum.types import Interval, Progress, VideoInfo
 
 MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
@@ -124,20 +123,23 @@ def _cut(transcript: Transcript, start_s: float, end_s: float, shift_s: float) -
 
 
 def export_subtitles(
-    summary: Summary, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
+    video: VideoInfo | None,
+    segments: Sequence[Interval],
+    path: str | os.PathLike[str],
+    extraction: Extraction,
+    progress: Progress | None = None,
 ) -> list[str]:
-    """Write the speech in a summary as SRT, and return a warning if there is none.
+    """Write the speech in segments, which follow each other, as SRT; return a warning if there is none.
 
-    Raises InputError: no sound; UsageError; OutputError.
+    Raises InputError: no sound; UsageError: there is no video; OutputError.
     """
-    if summary.video is None:
+    if video is None:
         raise UsageError("features have no speech", hint="give the video")
-    video = summary.video
     plan = plan_subtitles(video, extraction) or plan_transcript(
         video.path, Transcription(), extraction, video
     )
     transcript = plan.run(progress)
-    cues = make_cues(cut_subtitles(transcript, summary.segments))
+    cues = make_cues(cut_subtitles(transcript, segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
-    notes = [*describe_doubtful(transcript)]
+    notes = [*transcript.warnings, *describe_doubtful(transcript)]
     return notes if cues else [*notes, "nothing is said in the summary: its subtitles are empty"]

@@ -5,26 +5,31 @@ Their words have no times: what is cut by them is cut at the ends of cues.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, Mention
+from vidsum.errors import InputError, Mention, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.output_lists import outputs_in
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_text
 from vidsum.pipelines.plan import Plan
 from vidsum.results.cached import find_cached, store_cached
-from vidsum.results.clock import shift_times
+from vidsum.results.clock import shift_times, to_player_time
+from vidsum.results.cut_list import Cutting, cuts_of
+from vidsum.results.load import load
+from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript
-from vidsum.times import Cue, format_time, parse_subtitles
+from vidsum.times import Cue, find_empty_times, find_unread_times, format_time, parse_cues, parse_subtitles
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import start_offset_s
@@ -32,6 +37,8 @@ from vidsum.video.subtitle_tracks import choose_subtitle_track, read_subtitle_tr
 from vidsum.video.tracks import language_code
 
 _SUFFIXES = (".srt", ".vtt")
+_RACY_NS = 2_000_000_000  # a folder that changed so lately may change again within a tick of its clock
+_MAX_LINES = 5  # that a warning names; it counts the others
 _FLAGS = ("default", "cc", "sdh")  # words in names, besides languages; others, as `forced`, are refused
 _NOTE = re.compile(r"[\[(][^\])]*[\])]|[\s♪♫]+")  # a cue that says what is heard, such as [applause]
 
@@ -99,8 +106,10 @@ def plan_subtitles(video: VideoInfo, extraction: Extraction) -> Plan[Transcript]
     about = {**identify_file(Path(video.path)), **audio}
     provenance: dict[str, Any] = {"vidsum": __version__, "video": about, "speech": source.facts}
     if source.path is not None:
-        cues = shift_times(parse_subtitles(read_text(source.path)), -start_offset_s(video))
+        text = read_text(source.path)
+        cues = shift_times(parse_subtitles(text), -start_offset_s(video))
         transcript = _to_transcript(cues, source, video, provenance)
+        transcript = replace(transcript, warnings=_describe_faulty(source.path, text))
         return Plan(provenance, lambda progress: transcript)
     return Plan(provenance, partial(_read_track, source, video, provenance, extraction))
 
@@ -151,6 +160,26 @@ def _to_transcript(
     )
 
 
+def read_cues(path: Path) -> list[Cue]:
+    """Return the cues of SubRip or WebVTT that people made for vidsum. Raises InputError: it misses one."""
+    text = read_text(path)
+    cues, faulty = parse_cues(text), find_unread_times(text)
+    if cues and faulty:
+        raise InputError(f"line {faulty[0]} does not hold the times of a cue", subject=path)
+    return cues
+
+
+def _describe_faulty(path: Path, text: str) -> tuple[str, ...]:
+    """Return a warning of lines that do not hold the times of a cue."""
+    lines = sorted([*find_unread_times(text), *find_empty_times(text)])
+    if not lines:
+        return ()
+    named = ", ".join(map(str, lines[:_MAX_LINES]))
+    more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
+    place, cues = ("line", "its cue is") if len(lines) == 1 else ("lines", "their cues are")
+    return (f"{path.name}, {place} {named}{more}: no valid times; {cues} left out",)
+
+
 def _files_of_name(video: Path) -> list[tuple[Path, str | None]]:
     """Return the files of subtitles with the name of a video and their languages, plain names first.
 
@@ -158,29 +187,71 @@ def _files_of_name(video: Path) -> list[tuple[Path, str | None]]:
     vidsum wrote.
     """
     named = list[tuple[int, Path, str | None]]()
-    try:
-        names = sorted(os.listdir(video.parent))  # noqa: PTH208  # quicker in large folders
-    except OSError:  # the folder may be used, but not listed
-        return []
+    names = [*_names_from(video.parent, f"{video.stem}.")]
     for name in names:
         stem, suffix = os.path.splitext(name)  # noqa: PTH122
-        if suffix.lower() not in _SUFFIXES or not f"{stem}.".startswith(f"{video.stem}."):
+        if suffix.lower() not in _SUFFIXES:
             continue
         words = stem[len(video.stem) + 1 :].lower().split(".") if stem != video.stem else []
         codes = [code for word in words if word not in _FLAGS and (code := language_code(word))]
         is_plain = len(codes) <= 1 and all(word in _FLAGS or language_code(word) for word in words)
-        if is_plain and not _is_of_vidsum(video.with_name(name), video.stem):
+        if is_plain and not _is_of_vidsum(video.with_name(name), video):
             named.append((len(words), video.with_name(name), codes[0] if codes else None))
     return [(path, code) for _, path, code in sorted(named, key=lambda file: file[0])]
 
 
-def _is_of_vidsum(path: Path, stem: str) -> bool:
-    """Return whether vidsum wrote a file: `transcribe`, whose words have times in the cache, or an export.
+def _names_from(folder: Path, start: str) -> Iterator[str]:
+    """Yield the names in a folder, in order, of subtitles and JSON files that begin with a text."""
+    try:
+        mtime_ns = folder.stat().st_mtime_ns
+        is_racy = time.time_ns() - mtime_ns < _RACY_NS
+        names = (_list_folder.__wrapped__ if is_racy else _list_folder)(folder, mtime_ns)
+    except OSError:  # the folder may be used, but not listed
+        return
+    first = bisect_left(names, start)
+    yield from takewhile(lambda name: name.startswith(start), names[first:])
 
-    An export may number shots, or have the times of another film. Records have the stem of the video too.
+
+@lru_cache(maxsize=8)
+def _list_folder(folder: Path, mtime_ns: int) -> list[str]:
+    """Return the names of subtitles and JSON files, in order: a batch asks for each video of a folder."""
+    names = os.listdir(folder)  # noqa: PTH208  # quicker in large folders
+    return sorted(name for name in names if name.lower().endswith((*_SUFFIXES, ".json")))
+
+
+def _is_of_vidsum(path: Path, video: Path) -> bool:
+    """Return whether vidsum wrote a file that is no speech of the video. Records have the video's name too.
+
+    `transcribe` wrote words whose times are in the cache, unless somebody corrected them. An export is known
+    by its times, even if its texts were edited: it may number shots, or have the times of another film. The
+    subtitles of a summary are speech of the MP4 that the same record lists.
     """
-    listed = outputs_in(path.parent.glob(f"{glob.escape(stem)}*.json")).get(path.name, set())
-    return bool(listed) and identify_file(path)["sha256"] in listed
+    sha256 = identify_file(path)["sha256"]
+    for name in _names_from(video.parent, video.stem):
+        outputs = outputs_in([video.with_name(name)]) if name.endswith(".json") else {}
+        if path.name not in outputs:
+            continue
+        is_unchanged = sha256 in outputs[path.name]
+        try:
+            result = load(video.with_name(name))
+        except VidsumError:
+            result = None
+        if isinstance(result, Cutting) and _is_export(path, result):
+            return True
+        if is_unchanged and not (isinstance(result, Summary) and video.name in outputs):
+            return True
+    return False
+
+
+def _is_export(path: Path, result: Cutting) -> bool:
+    """Return whether all cues of a file have the times of cuts of a result."""
+
+    def in_ms(start_s: float, end_s: float) -> tuple[int, int]:
+        return round(1000 * start_s), round(1000 * end_s)
+
+    spans = {in_ms(cut.start_s, cut.end_s) for cut in cuts_of(to_player_time(result))}
+    cues = parse_subtitles(read_text(path))
+    return bool(cues) and all(in_ms(start_s, end_s) in spans for start_s, end_s, _ in cues)
 
 
 def _choose(named: Sequence[tuple[Path, str | None]], spoken: str | None) -> tuple[Path, str | None] | None:

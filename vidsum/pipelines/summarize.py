@@ -50,7 +50,7 @@ from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_texts
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Interval, Progress
+from vidsum.types import FloatArray, Interval, Progress
 from vidsum.video.probe import start_offset_s
 
 
@@ -127,6 +127,19 @@ def plan_summary(
     video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
     """Plan the summary of an input of `open_input`; raises the errors of `summarize`."""
+    work = _plan_work(video_input, selection, settings, scorer)
+    return Plan(work.provenance, work.run)
+
+
+def plan_analysis(video_input: Input, selection: Selection, settings: ShotSettings) -> Plan[Analysis]:
+    """Plan what a choice among several videos needs to know of each; raises the errors of `summarize`."""
+    work = _plan_work(video_input, selection, settings, None)
+    return Plan(work.provenance, work.analyse)
+
+
+def _plan_work(
+    video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None
+) -> _Work:
     require_type(selection.budget, str, int, float)
     selection = _resolve_ends(selection, video_input)
     is_video = video_input.features is None and video_input.video is not None
@@ -154,10 +167,23 @@ def plan_summary(
     if movement:
         facts["movement_weights_sha256"] = movement.provenance["weights_sha256"]
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
-    work = _Work(
+    return _Work(
         video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide, on_screen
     )
-    return Plan(provenance, work.run)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Knowledge of a video that the choice of its parts needs."""
+
+    features: Features
+    shots: Shots
+    scored: ScoredVideo
+    transcript: Transcript | None
+    speech: SpokenParts
+    uncut: tuple[Interval, ...]  # (start_s, end_s) in which no cut may fall
+    quality: FloatArray | None  # [T] of the pictures
+    slides: tuple[Interval, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,41 +201,25 @@ class _Work:
     on_screen: ScreenText | None  # where it is in the cache
 
     def run(self, progress: Progress | None) -> Summary:
-        selection = self.selection
-        transcript = self.speech.run(progress) if self.speech else None
-        (features, *movement), pictures = self.video_input.read(progress)
-        report_step(progress, "finding shots")
-        shots = find(features, self.settings, pictures)
+        selection, made = self.selection, self.analyse(progress)
+        features, scored, transcript = made.features, made.scored, made.transcript
         budget_s, warnings = _budget(selection, features.duration_s)
-        shortest_s = min(selection.min_segment_s, budget_s)
-        speech = find_speech_units(transcript, shortest_s, budget_s) if transcript else SpokenParts()
-        words = protected_words(selection, transcript, budget_s) if transcript else []
-        report_step(progress, "scoring frames")
-        clips = self.guide.run(progress).clips if self.guide else None
-        actions = None
-        if movement:
-            actions = mix_actions(movement[0], features.timestamps + features.step_s / 2, shots.edges_s)
-        scored = self.score(features, shots, budget_s / features.duration_s, clips, actions)
-        changes = pictures.changes if pictures else None
-        slides = () if self.scorer else slides_of_talk(find_slides(changes), features.duration_s)
-        if not (self.scorer or self.texts or speech.units or slides):
-            scored = prefer_events(scored, features, changes)
+        warnings = (*(transcript.warnings if transcript else ()), *warnings)
         report_step(progress, "choosing segments")
-        quality = None if self.scorer else quality_at(changes, features.timestamps)
         chosen = select(
             features,
-            shots,
+            made.shots,
             scored.importance,
             budget_s,
             keep=selection.keep,
             drop=selection.drop,
-            uncut=[*words, *find_fades(changes, shots.edges_s)],
+            uncut=made.uncut,
             limits=SegmentLimits(selection.min_segment_s, selection.max_segment_s),
-            quality=quality,
+            quality=made.quality,
             slope=scored.slope,
-            speech=speech,
+            speech=made.speech,
             texts=timed_texts(transcript, self.on_screen),
-            slides=slides,
+            slides=made.slides,
         )
         if self.guide:
             warnings = (*warnings, *describe_space(self.space).notes)
@@ -231,6 +241,38 @@ class _Work:
             video=features.video,
             provenance=self.provenance,
             warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages),
+        )
+
+    def analyse(self, progress: Progress | None) -> Analysis:
+        """Return what the choice of segments needs to know of the video."""
+        selection = self.selection
+        transcript = self.speech.run(progress) if self.speech else None
+        (features, *movement), pictures = self.video_input.read(progress)
+        report_step(progress, "finding shots")
+        shots = find(features, self.settings, pictures)
+        budget_s, _ = _budget(selection, features.duration_s)
+        shortest_s = min(selection.min_segment_s, budget_s)
+        speech = find_speech_units(transcript, shortest_s, budget_s) if transcript else SpokenParts()
+        words = protected_words(selection, transcript, budget_s) if transcript else []
+        report_step(progress, "scoring frames")
+        clips = self.guide.run(progress).clips if self.guide else None
+        actions = None
+        if movement:
+            actions = mix_actions(movement[0], features.timestamps + features.step_s / 2, shots.edges_s)
+        scored = self.score(features, shots, budget_s / features.duration_s, clips, actions)
+        changes = pictures.changes if pictures else None
+        slides = () if self.scorer else slides_of_talk(find_slides(changes), features.duration_s)
+        if not (self.scorer or self.texts or speech.units or slides):
+            scored = prefer_events(scored, features, changes)
+        return Analysis(
+            features,
+            shots,
+            scored,
+            transcript,
+            speech,
+            uncut=(*words, *find_fades(changes, shots.edges_s)),
+            quality=None if self.scorer else quality_at(changes, features.timestamps),
+            slides=tuple(slides),
         )
 
     def score(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vidsum.errors import InputError
 from vidsum.io.text import read_text
+from vidsum.pipelines.subtitles import read_cues
 from vidsum.results.summary import Removal
 from vidsum.results.transcript import Transcript, Word
 from vidsum.speech.script import align_script
-from vidsum.times import parse_cues
 from vidsum.types import Interval
 
 _SUBTITLES = (".srt", ".vtt")
@@ -32,9 +32,8 @@ class EditedTranscript:
     @classmethod
     def read(cls, path: Path) -> EditedTranscript:
         """Read a text file, or by its suffix subtitles. Raises InputError: no text, or no word."""
-        text = read_text(path)
         is_subtitles = path.suffix.lower() in _SUBTITLES
-        lines = [said for _, _, said in parse_cues(text)] if is_subtitles else text.split("\n")
+        lines = [said for _, _, said in read_cues(path)] if is_subtitles else read_text(path).split("\n")
         if not any(map(str.isalnum, "".join(lines))):
             raise InputError("has no words: nothing of the film would stay", subject=path)
         return cls(path, tuple(lines))

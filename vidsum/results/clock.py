@@ -10,7 +10,7 @@ from vidsum.results.result import Result
 from vidsum.video.probe import start_offset_s
 
 _NAMES = """start_s end_s edges_s timestamps video_duration_s gaps parts segments words shots queries moments
-descriptions lines events removed chapters"""
+descriptions lines events removed chapters shorts"""
 _TIMES = frozenset(_NAMES.split())  # fields of times, or objects with times
 _DIGITS = 6
 

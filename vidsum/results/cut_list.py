@@ -7,12 +7,13 @@ from vidsum.io.atomic import as_utf8
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, shorten
 from vidsum.results.result import round_number
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Chapters, Shots
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
 from vidsum.types import Interval
 
-Cutting = Summary | Trim | Shots | Chapters | Grounding | Highlights  # a result that cuts its video
+Cutting = Summary | Trim | Shots | Chapters | Shorts | Grounding | Highlights  # a result that cuts its video
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,19 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
             [
                 Cut(round_number(part.start_s), round_number(part.end_s), as_utf8(part.title))
                 for part in result.chapters
+            ]
+        ]
+    if isinstance(result, Shorts):
+        return [
+            [
+                Cut(
+                    round_number(part.start_s),
+                    round_number(part.end_s),
+                    as_utf8(part.title),
+                    rank=rank,
+                    score=round_number(part.score),
+                )
+                for rank, part in enumerate(result.shorts, 1)
             ]
         ]
     return [[replace(cut, is_kept=True) for cut in _spans(result.segments, "segment")]]

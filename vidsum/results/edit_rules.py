@@ -11,7 +11,7 @@ import numpy as np
 from vidsum.results.cut_list import Cutting
 from vidsum.results.decisions import Decision
 from vidsum.results.edited_chapters import decide_chapters
-from vidsum.results.edited_parts import LEAST_S, EditedParts, Part, Score, decide, subtract_spans
+from vidsum.results.edited_parts import LEAST_S, SHORTEST_S, EditedParts, Part, Score, decide, subtract_spans
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import intervals_data, to_data
 from vidsum.results.shots import Chapter, Chapters
@@ -156,7 +156,7 @@ def _known_removals(removed: Sequence[Removal], decisions: Sequence[Decision]) -
             span = decision["start_s"], decision["end_s"]
         elif decision["action"] == "move":
             span = decision["to_start_s"], decision["to_end_s"]
-        if span[1] - span[0] >= LEAST_S:
+        if span[1] - span[0] >= SHORTEST_S:
             known = [part for part in known if not _has_middle(*span, part)]
         if decision["action"] == "leave" and "text" in decision:
             start_s, end_s = decision["start_s"], decision["end_s"]

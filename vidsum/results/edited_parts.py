@@ -12,6 +12,7 @@ from vidsum.types import Interval, join_near
 Score = Callable[[Interval], float]
 """Gives the score of a span."""
 LEAST_S = 0.2  # a shorter rest of a part is left out with it
+SHORTEST_S = 0.01  # nothing shorter is taken: it has no frame
 _SAME_S = 1e-6
 
 
@@ -89,7 +90,7 @@ def decide(
     if decision["action"] == "take":
         return _fit(_take(state, span, score))
     to = _limited(decision["to_start_s"], decision["to_end_s"], duration_s)
-    if to[1] - to[0] < LEAST_S:
+    if to[1] - to[0] < SHORTEST_S:
         return state
     return _fit(_take(_leave(state, span, whole=whole), to, score, _most_in(state.parts, span)))
 
@@ -100,7 +101,7 @@ def _limited(start_s: float, end_s: float, duration_s: float) -> Interval:
 
 def _take(state: EditedParts, span: Interval, score: Score, moved: Part | None = None) -> EditedParts:
     """Return the parts with a span; a part that was moved there, or that it overlaps, stays its moment."""
-    if span[1] - span[0] < LEAST_S:
+    if span[1] - span[0] < SHORTEST_S:
         return state
     joined = [part for part in state.parts if overlap_s(part.interval, span) > _SAME_S]
     start_s = min([span[0], *(part.start_s for part in joined)])

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from itertools import chain, pairwise
@@ -20,6 +20,7 @@ from vidsum.io.text import read_json
 from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
+from vidsum.results.reel import Reel
 from vidsum.results.result import Result, to_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.transcript import Transcript
@@ -29,6 +30,7 @@ from vidsum.video.probe import holds_video
 Texts = Descriptions | Transcript | ScreenText
 Text = TypeVar("Text", Descriptions, Transcript, ScreenText)
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in get_args(Cutting)}
+_OF_MANY: dict[str, type[Reel]] = {Reel.kind: Reel}
 _TEXTS: dict[str, type[Texts]] = {kind.kind: kind for kind in get_args(Texts)}
 
 
@@ -48,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     except InputError as error:
         raise InputError(error.parts, error.hint_text, subject=path) from error
     kind = str(kind_of(document))
-    result = {**_CUTTING, **_TEXTS}.get(kind)
+    result = {**_CUTTING, **_OF_MANY, **_TEXTS}.get(kind)
     if result is None:
         raise InputError(f"holds {kind}, not the result of a video", subject=os.fspath(path))
     return result.from_dict(document)
@@ -65,14 +67,19 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
-    """Return the result that a valid document with cuts describes."""
+    """Return the result that a valid document with the cuts of a video describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
+
+
+def exportable_of(document: Mapping[str, Any]) -> Cutting | Reel:
+    """Return the result that a valid document with cuts describes, or a reel."""
+    return {**_CUTTING, **_OF_MANY}[str(kind_of(document))].from_dict(document)
 
 
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     if not Path(path).is_file() or kind_of(read_document(path)) not in _TEXTS:
-        return _read_cuts(path, (*_CUTTING, *_TEXTS))
+        return _of_one(_read_cuts(path, _CUTTING, (*_CUTTING, *_TEXTS)))
     result = load(path)
     assert isinstance(result, Texts)
     return result
@@ -122,22 +129,35 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
 
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
-    return _read_cuts(path, _CUTTING)
+    return _of_one(_read_cuts(path, _CUTTING, _CUTTING))
 
 
-def _read_cuts(path: str | os.PathLike[str], accepted: Iterable[str]) -> Cutting:
+def read_exportable(path: str | os.PathLike[str]) -> Cutting | Reel:
+    """Return the result of `read_result`, or a reel."""
+    kinds = (*_CUTTING, *_OF_MANY)
+    return _read_cuts(path, kinds, kinds)
+
+
+def _of_one(result: Cutting | Reel) -> Cutting:
+    assert not isinstance(result, Reel)
+    return result
+
+
+def _read_cuts(
+    path: str | os.PathLike[str], kinds: Collection[str], accepted: Iterable[str]
+) -> Cutting | Reel:
     """Return the result of `read_result`; the error of another document names the kinds accepted."""
     document = read_document(path)
     kind, name = str(kind_of(document)), os.fspath(path)
     if kind in _TEXTS:
         raise InputError("has texts, not cuts", hint=_TEXT_COMMANDS[kind], subject=name)
-    if kind not in _CUTTING:
+    if kind not in kinds:
         *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
         fault = f"not a result of {', '.join(others)} or {last}"
         raise InputError(fault, hint="give the JSON file that one of these wrote", subject=name)
     if reason := find_fault(document):
         raise InputError(reason, hint="undo the edit, or run the command again", subject=name)
-    return result_of(document)
+    return exportable_of(document)
 
 
 _TEXT_COMMANDS = {
@@ -166,7 +186,13 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
         return "names no schema of vidsum"
     faults = [_wrong_numbers(document), _against_schema(document, kind)]
     if kind in (*_CUTTING, "descriptions", "screen_text"):
-        faults += [_wrong_path(document["video"]), _wrong_segments(document, kind), _wrong_curves(document)]
+        faults += [
+            _wrong_path(document.get("video")),
+            _wrong_segments(document, kind),
+            _wrong_curves(document),
+        ]
+    if kind in _OF_MANY:
+        faults.append(_wrong_reel(document))
     try:
         return next(chain.from_iterable(faults), None)
     except RecursionError:
@@ -237,9 +263,20 @@ def _wrong_segments(document: Mapping[str, Any], kind: str) -> Iterator[str]:
                 yield f"{kind}[{number}]: does not begin where the {kind[:-1]} before it ends"
 
 
+def _wrong_reel(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sources without a path, and segments of none of them, or that end before they begin."""
+    for source in document["sources"]:
+        yield from _wrong_path(source)
+    for where, segment in _segments(document):
+        if segment["source"] >= len(document["sources"]):
+            yield f"{where}: there is no source {segment['source']}"
+        if segment["end_s"] <= segment["start_s"]:
+            yield f"{where}: ends at {segment['end_s']:g} s, but begins at {segment['start_s']:g} s"
+
+
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
-    names = ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
+    names = ("segments", "removed", "shots", "chapters", "shorts", "moments", "descriptions", "lines")
     lists = {name: document[name] for name in names if name in document}
     for number, query in enumerate(document.get("queries", ())):
         lists[f"queries[{number}].moments"] = query["moments"]

@@ -21,6 +21,7 @@ from vidsum.results.moments import Grounding, Highlights, QueryMoments, format_m
 from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Chapters, Shots
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
@@ -45,6 +46,7 @@ _NAMES = {
     "moments": Names("Saliency", "moment", "moments, the best one strongest"),
     "shots": Names("Shots", "shot"),
     "chapters": Names("Chapters", "chapter"),
+    "shorts": Names("Shorts", "short", "shorts, the best one strongest"),
 }
 
 
@@ -152,7 +154,7 @@ def data_url(content: bytes, kind: str = "image/jpeg") -> str:
 
 
 def _curves_of(result: Cutting) -> list[Curve]:
-    if isinstance(result, Shots | Trim | Chapters):
+    if isinstance(result, Shots | Trim | Chapters | Shorts):
         return [NO_CURVE]
     times = result.timestamps.tolist()
     if isinstance(result, Grounding):
@@ -191,8 +193,8 @@ def _section(film: PageVideo, name: str, result: Cutting) -> dict[str, Any]:
 
 
 def _text_of(film: PageVideo, result: Cutting, cut: Cut, time_s: float) -> str | None:
-    """Return the text of a card: the title of a chapter, the words that match, or a description."""
-    if isinstance(result, Chapters):
+    """Return the text of a card: the title of a chapter or short, the words that match, or a description."""
+    if isinstance(result, Chapters | Shorts):
         return cut.label
     if cut.evidence == "speech" and film.said:
         return shorten(film.said.text_between(cut.start_s, cut.end_s), _MAX_QUOTED)
@@ -226,7 +228,7 @@ def _chart_of(
         curve,
         shots,
         query.said.tolist() if query and query.said is not None else (),
-        is_ranked=isinstance(result, Grounding | Highlights),
+        is_ranked=isinstance(result, Grounding | Highlights | Shorts),
     )
 
 
@@ -246,7 +248,7 @@ def _reason(result: Cutting) -> str:
     if isinstance(result, Trim):
         below = "" if result.threshold_db is None else f", silence below {result.threshold_db:g} dB"
         return f"by {result.by}{below}"
-    if isinstance(result, Chapters):
+    if isinstance(result, Chapters | Shorts):
         return f"by {result.evidence}"
     return f"by {result.model}" + (f" (space {result.space})" if isinstance(result, Grounding) else "")
 

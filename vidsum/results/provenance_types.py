@@ -270,6 +270,31 @@ class RecordedChapters(TypedDict):
     text_weights_sha256: NotRequired[Sha256]
 
 
+class RecordedShorts(TypedDict):
+    """Settings of the shorts; those at their defaults are missing."""
+
+    count: NotRequired[Number]
+    length_s: NotRequired[tuple[Above0, Above0]]
+    evidence: NotRequired[Evidence]
+    candidates: Annotated[Sequence[str], Several]
+    """The models in order; the first whose importance is not constant is used."""
+    model_sha256: NotRequired[Sha256]
+    map_sha256: Sha256
+    text_weights_sha256: NotRequired[Sha256]
+
+
+class ShortProvenance(TypedDict):
+    """Inputs and settings of shorts."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[HashedFile]
+    speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
+    shorts: RecordedShorts
+
+
 class ChapterProvenance(TypedDict):
     """Inputs and settings of chapters."""
 
@@ -280,4 +305,20 @@ class ChapterProvenance(TypedDict):
     video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters
+    edit: NotRequired[Edit]  # what was corrected by hand
+
+
+class ReelInputs(HashedFile):
+    """An input of a reel."""
+
+    analysis: NotRequired[Annotated[str, rules(pattern="^[0-9a-f]{32}$")]]
+    """Digest of how a clip was analysed; photographs have none."""
+
+
+class ReelProvenance(TypedDict):
+    """Inputs and settings of a reel."""
+
+    vidsum: str
+    reel: Parameters
+    inputs: Annotated[Sequence[ReelInputs], Several]  # in the order of the film
     edit: NotRequired[Edit]  # what was corrected by hand

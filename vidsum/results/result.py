@@ -162,6 +162,11 @@ class Result(ContentEquality):
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the files that it was made from."""
+        return (self.video.path,) if self.video else ()
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included: what `vidsum.write_json` writes."""
         raise NotImplementedError
@@ -199,8 +204,7 @@ class Result(ContentEquality):
 
 def reads_of_results(*results: Any) -> Reads:
     """Return the videos of results as files that are read: nothing is written over them."""
-    videos = [video for result in results if (video := getattr(result, "video", None))]
-    return reads_of(video.path for video in videos)
+    return reads_of(path for result in results if isinstance(result, Result) for path in result.files)
 
 
 def load_pandas() -> Any:

@@ -6,6 +6,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@cache  # compiles each template once
 def open_templates() -> "Environment":
     """Return the environment of `templates/`."""
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -17,7 +17,15 @@ from importlib.resources import files
 from typing import Any, BinaryIO, ClassVar
 from urllib.parse import parse_qs, quote, urlsplit
 
-from vidsum.errors import ForeignFileError, InputError, Mention, MissingError, UsageError, VidsumError
+from vidsum.errors import (
+    ForeignFileError,
+    InputError,
+    Mention,
+    MissingError,
+    StaleError,
+    UsageError,
+    VidsumError,
+)
 from vidsum.io.text import parse_json
 from vidsum.io.urls import is_loopback
 from vidsum.server.connections import BoundedServer
@@ -39,7 +47,10 @@ class _ForeignError(Exception):
     """A request that is not allowed."""
 
 
-_STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputError, 400))
+_STATUS = (
+    *((_ForeignError, 403), (MissingError, 404), (StaleError, 412)),
+    *((UsageError, 400), (InputError, 400)),
+)
 
 
 class PageServer(BoundedServer):

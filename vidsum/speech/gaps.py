@@ -15,6 +15,8 @@ MARGIN_S = 0.3  # silence between the film's speech and a description, and betwe
 WORDS_A_MINUTE = 160
 _PLANNED_WORDS_A_MINUTE = 145  # planned words a minute: programs do not speak at exactly the requested rate
 _MIN_WORDS = 3  # minimum length of a shortened text
+_WHOLE = ("words", "people")
+"""Writers whose texts are spoken whole: the last words of a list may be all that is new in it."""
 _OPENERS = frozenset(
     re.findall(
         r"\w+",
@@ -60,13 +62,18 @@ def shorten(text: str) -> Iterator[str]:
             yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
 
 
+def spoken_forms(text: str, writer: str) -> Iterator[str]:
+    """Yield the forms in which a text of a writer may be spoken, the longest first."""
+    return iter((text,)) if writer in _WHOLE else shorten(text)
+
+
 def fit_descriptions(
-    descriptions: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
+    descriptions: Sequence[Description], writer: str, importance: Sequence[float], gaps: Sequence[Interval]
 ) -> list[Description]:
     """Return descriptions of segments with the times at which they are spoken, in time order.
 
-    The most important comes first. A text begins while its segment is shown and ends within the gap; it is
-    shortened where there is no room, or left out.
+    The most important comes first. A text begins while its segment is shown and ends within the gap; where
+    there is no room, it is shortened if its writer permits that, or left out.
     """
     free, spoken = list(gaps), list[Description]()
     for number in sorted(range(len(descriptions)), key=lambda number: -importance[number]):
@@ -79,7 +86,7 @@ def fit_descriptions(
         placed = next(
             (
                 replace(description, start_s=start, end_s=start + speaking_time_s(text), text=text)
-                for text in shorten(description.text)
+                for text in spoken_forms(description.text, writer)
                 for start, end in rooms
                 if start + speaking_time_s(text) <= end
             ),

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
 from vidsum.summary.constraints import VideoFrames, cut_edges
-from vidsum.summary.film import WORTHLESS, Film, mean_in, objective_of
-from vidsum.summary.optimise import Blocked, maximise
+from vidsum.summary.demands import meet_demands
+from vidsum.summary.film import WORTHLESS, Film, demands_of, mean_in, objective_of
+from vidsum.summary.optimise import Excluded, maximise
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
 from vidsum.types import BoolArray, IntArray
-
-_NO_RUNS: Final = np.zeros((0, 2), np.int64)
-_BLOCK: Final = 1000  # units that are compared with others at once: this bounds the memory
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,9 @@ def choose_units(
     chosen, listed = video.required.copy(), list(units)
     if listed:
         sizes = np.array([_new_frames(unit, video) for unit in listed], np.int64)
-        numbers = maximise(objective_of(film, units), sizes, room, exclusion(listed, limits))
+        objective, excluded = objective_of(film, units), exclusion(listed, limits)
+        numbers = maximise(objective, sizes, room, excluded)
+        numbers = meet_demands(objective, demands_of(film, listed), sizes, room, excluded, numbers)
         for unit in _lengthen(film, silent, [listed[number] for number in numbers], limits):
             chosen[unit.start : unit.end] = True
     return chosen
@@ -73,34 +72,63 @@ def _windows(film: Film, video: VideoFrames, limits: WindowLimits, *, is_needed:
     return [unit for unit, score in zip(windows, scores, strict=True) if score >= least]
 
 
-def exclusion(units: Sequence[Unit], limits: WindowLimits) -> Blocked:
-    """Return a function that says which units may not join others.
+def exclusion(units: Sequence[Unit], limits: WindowLimits) -> Excluded:
+    """Return a function that says which units exclude each other.
 
     Units exclude each other that overlap; windows that are not far enough apart, lest the picture jump, but
     may touch at a cut; and windows that touch and are too long together.
     """
     starts, ends = ends_of(units)
-    cells = np.array([unit.cell for unit in units])
+    are_windows = np.array([unit.cell != SPOKEN for unit in units], np.bool_)
+    first, second = _near_pairs(units, limits.apart)
+    are_rivals, touch = _relations(units, first, second, limits)
+    rivals = _neighbours(len(units), first[are_rivals], second[are_rivals])
+    touching = _neighbours(len(units), first[touch], second[touch])
 
-    def blocked(chosen: Sequence[int], others: IntArray) -> BoolArray:
-        blocks = (others[first : first + _BLOCK] for first in range(0, len(others), _BLOCK))
-        return np.concatenate([np.zeros(0, np.bool_), *(compare(chosen, block) for block in blocks)])
+    def excluded(chosen: Sequence[int], unit: int) -> IntArray:
+        alone = np.append(rivals[unit], unit)
+        if not len(touching[unit]) or set(touching[unit].tolist()).isdisjoint(chosen):
+            return alone
+        windows = [number for number in (*chosen, unit) if are_windows[number]]
+        begins, stops = _runs(starts[windows], ends[windows]).T
+        others = np.concatenate([touching[number] for number in windows])
+        before = (starts[others][:, None] == stops) @ (stops - begins)
+        after = (ends[others][:, None] == begins) @ (stops - begins)
+        return np.append(alone, others[before + (ends - starts)[others] + after > limits.longest])
 
-    def compare(chosen: Sequence[int], others: IntArray) -> BoolArray:
-        first, last, cell = (array[others][:, None] for array in (starts, ends, cells))
-        start, end, place = (array[[*chosen]] for array in (starts, ends, cells))
-        are_windows, touch = (cell != SPOKEN) & (place != SPOKEN), (first == end) | (last == start)
-        across = np.where(touch, 0, limits.apart // 4)
-        apart = are_windows * np.where(cell == place, limits.apart, across)
-        is_out = ((first < end + apart) & (last > start - apart)).any(axis=1)
-        runs = (
-            _runs(start[place != SPOKEN], end[place != SPOKEN]) if (touch & are_windows).any() else _NO_RUNS
-        )
-        touching = ((first == runs[:, 1]) | (last == runs[:, 0])) @ (runs[:, 1] - runs[:, 0])
-        is_long = (touching > 0) & (touching + (last - first)[:, 0] > limits.longest)
-        return np.asarray(is_out | (is_long & (cell[:, 0] != SPOKEN)))
+    return excluded
 
-    return blocked
+
+def _near_pairs(units: Sequence[Unit], apart: int) -> tuple[IntArray, IntArray]:
+    """Return [P] and [P] the pairs of units that overlap, touch or are not `apart`, the earlier one first."""
+    starts, ends = ends_of(units)
+    order = np.argsort(starts, kind="stable")
+    stops = np.searchsorted(starts[order], ends[order] + apart, side="right")
+    counts = stops - np.arange(1, len(units) + 1)
+    first = np.repeat(np.arange(len(units)), counts)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return order[first], order[second]
+
+
+def _relations(
+    units: Sequence[Unit], first: IntArray, second: IntArray, limits: WindowLimits
+) -> tuple[BoolArray, BoolArray]:
+    """Return [P] which pairs of units exclude each other, and [P] which others are windows that touch."""
+    starts, ends = ends_of(units)
+    cells = np.array([unit.cell for unit in units], np.int64)
+    are_windows = (cells[first] != SPOKEN) & (cells[second] != SPOKEN)
+    space, length = starts[second] - ends[first], ends[second] - starts[first]
+    apart = np.where(cells[first] == cells[second], limits.apart, np.where(space, limits.apart // 4, 0))
+    touch = are_windows & (space == 0)
+    are_rivals = (space < apart * are_windows) | (touch & (length > limits.longest))
+    return are_rivals, touch & ~are_rivals
+
+
+def _neighbours(count: int, first: IntArray, second: IntArray) -> list[IntArray]:
+    """Return the other members of the pairs of each unit."""
+    both, others = np.append(first, second), np.append(second, first)
+    order = np.argsort(both, kind="stable")
+    return np.split(others[order], np.searchsorted(both[order], np.arange(1, count)))
 
 
 def _runs(starts: IntArray, ends: IntArray) -> IntArray:
@@ -127,12 +155,18 @@ def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: Wi
         span = max(low, unit.end - size), min(high, unit.start + size)
         longer = windows.best(unit.cell, span, size)
         others = [*units[:number], *units[number + 1 :]]
-        if longer and longer.size > unit.size:
-            blocked = exclusion([*others, longer], limits)
-            if not blocked(range(len(others)), np.array([len(others)]))[0]:
-                room -= longer.size - unit.size
-                units[number] = longer
+        if longer and longer.size > unit.size and not _is_excluded(longer, others, limits):
+            room -= longer.size - unit.size
+            units[number] = longer
     return units
+
+
+def _is_excluded(unit: Unit, others: Sequence[Unit], limits: WindowLimits) -> bool:
+    """Return whether a unit may not join others."""
+    reach = limits.longest + limits.apart
+    near = [other for other in others if other.start < unit.end + reach and other.end > unit.start - reach]
+    excluded, number = exclusion([*near, unit], limits), len(near)
+    return any(number in excluded(range(place), place) for place in range(number))
 
 
 def _new_frames(unit: Unit, video: VideoFrames) -> int:

@@ -80,11 +80,13 @@ def scenes_in(content: Content, spans: Sequence[slice], enough: int) -> FloatArr
 
     A scene is shown in full by `enough` samples, or where it is all that a shorter part shows.
     """
-    shares = np.zeros((len(spans), int(content.scenes.max()) + 1), np.float32)
-    for row, span in zip(shares, spans, strict=True):  # most units show one of hundreds of scenes
-        numbers, counts = np.unique(content.scenes[span], return_counts=True)
-        row[numbers] = np.minimum(counts / min(counts.sum(), enough), 1)
-    return shares
+    n_scenes = int(content.scenes.max()) + 1
+    lengths = np.array([span.stop - span.start for span in spans], np.int64)
+    rows = np.repeat(np.arange(len(spans)), lengths)
+    numbers = content.scenes[np.concatenate([np.arange(span.start, span.stop) for span in spans])]
+    counts = np.bincount(rows * n_scenes + numbers, minlength=len(spans) * n_scenes).reshape(-1, n_scenes)
+    shares = counts / np.minimum(lengths, enough)[:, None]
+    return np.asarray(np.minimum(shares, 1), np.float32)
 
 
 def likeness(content: Content, spans: Sequence[slice], samples: IntArray) -> FloatArray:

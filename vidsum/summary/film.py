@@ -9,9 +9,10 @@ import numpy as np
 from vidsum.grounding.scenes import samples_between
 from vidsum.summary.constraints import VideoFrames, marked_runs
 from vidsum.summary.content import Content, likeness, scenes_in
+from vidsum.summary.demands import Demands
 from vidsum.summary.objective import QUARTER, WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.units import SPOKEN, Unit, ends_of
-from vidsum.types import FloatArray, IntArray, TimeArray
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 WORTHLESS: Final = 0.05  # what has less than this fraction of the highest importance (black, frozen)
 _FAIR: Final = 0.5  # a scene with this fraction of the highest importance is worth as much as any
@@ -31,6 +32,11 @@ class Film:
     places: IntArray  # frames before which a cut may be, ascending
     sampled: IntArray  # [T] frames of the samples, ascending
     content: Content
+
+    @property
+    def enough(self) -> int:
+        """Samples of a scene that show it."""
+        return max(round(_SCENE_S * self.video.fps * len(self.sampled) / len(self.video.required)), 1)
 
     @property
     def room(self) -> int:
@@ -66,7 +72,7 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
 
 def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     """Return [N, J] how much parts show of the film: of its samples, its quarters and its scenes."""
-    video, sampled, n_frames = film.video, film.sampled, len(film.video.required)
+    video, sampled = film.video, film.sampled
     worth = np.diff(film.worth)[sampled]
     worth = np.where(video.dropped[sampled], 0, worth)
     samples = np.unique(np.linspace(0, len(sampled) - 1, _MOST_SAMPLES).astype(np.int64))
@@ -75,14 +81,39 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     looks = likeness(film.content, spans, samples)
     looks *= shares / max(shares.sum(), 1)
 
-    middles, half = n_frames * np.linspace(QUARTER / 2, 1 - QUARTER / 2, _QUARTERS), n_frames * QUARTER / 2
-    starts, ends = (edges[:, None] for edges in ends_of(parts))
-    quarters = (starts < middles + half) & (ends > middles - half)
+    quarters = _quarters(film, parts)
 
     highest = np.zeros(int(film.content.scenes.max()) + 1)
     np.maximum.at(highest, film.content.scenes, worth)
-    enough = max(round(_SCENE_S * video.fps * len(sampled) / n_frames), 1)
     weights = np.where(film.content.are_slides, WEIGHTS.slide, WEIGHTS.scene)
     fair = np.minimum(highest / max(_FAIR * highest.max(), 1e-9), 1)
-    scenes = scenes_in(film.content, spans, enough) * (weights * fair)
+    scenes = scenes_in(film.content, spans, film.enough) * (weights * fair)
     return representation(looks, quarters, scenes, film.room / video.fps)
+
+
+def _quarters(film: Film, parts: Sequence[Unit]) -> BoolArray:
+    """Return [N, Q] in which quarters of the film parts lie."""
+    n_frames = len(film.video.required)
+    middles, half = n_frames * np.linspace(QUARTER / 2, 1 - QUARTER / 2, _QUARTERS), n_frames * QUARTER / 2
+    starts, ends = (edges[:, None] for edges in ends_of(parts))
+    return np.asarray((starts < middles + half) & (ends > middles - half))
+
+
+def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
+    """Return what a choice of units must not lack: a quarter in which a unit is more important than half of
+    the film, and scenes.
+    """
+    required = [Unit(*run, SPOKEN) for run in marked_runs(film.video.required)]
+    parts = [*units, *required]
+    spans = [samples_between(film.sampled, part.start, part.end) for part in parts]
+    quarters, scenes = _quarters(film, parts), scenes_in(film.content, spans, film.enough) >= 1
+    importance, count = mean_in(film.worth, units), len(units)
+    is_high = importance > np.median(np.diff(film.worth)[film.sampled])
+    return Demands(
+        np.stack(ends_of(units), axis=1),
+        quarters[:count],
+        scenes[:count],
+        np.where(scenes[:count], importance[:, None], 0).max(axis=0, initial=0),
+        quarters[count:].any(axis=0) | ~quarters[:count][is_high].any(axis=0),
+        scenes[count:].any(axis=0),
+    )

@@ -44,7 +44,7 @@ _REASONS = {
     "highlights": "the best of the scorers at leaving out dull footage",
     "contrastive": "the best of the scorers that read any features",
 }
-SLOPES = {"contrastive": 0.2, "highlights": 0.2, "fulltransnet": 0.5}
+SLOPES = {"contrastive": 0.2, "highlights": 0.2}
 """Slopes of models whose checkpoint has none (docs/algorithms/importance.md). `highlights` reads pictures,
 which were not there to measure it on: it is taken to know as much as `contrastive`."""
 _LEAST = 0.02  # lower importance, such as that of black footage, counts as this: a logit of -3.9

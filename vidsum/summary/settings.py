@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from numbers import Real
 from typing import Any, Literal
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import ACTIONS_HELP
-from vidsum.options import ADVANCED, check, option
+from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
 DEFAULT_MODEL = "auto"
@@ -44,7 +45,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
         more=f"{', '.join(SUMMARIZERS)}, or a trained checkpoint. ridge agrees better with people than "
-        "fulltransnet.",
+        "fulltransnet, whose decoder adds nothing to its encoder.",
     )
     seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(
@@ -59,7 +60,7 @@ class Selection:
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence).",
         "auto",
         panel=ADVANCED,
-        flag_on=("summarize",),
+        flag_on=("summarize", "reel"),
         more="auto: speech, if there is a transcript.",
     )
 
@@ -101,3 +102,71 @@ class Selection:
                 is_pair = isinstance(segment, Sequence) and len(segment) == 2
                 if not is_pair or not all(isinstance(time_s, Real) for time_s in segment):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReelSettings(Checked):
+    """Content and looks of a reel."""
+
+    PANEL = "Reel"
+
+    budget: str | float = option(
+        "Maximum length: 90s, 2m or 1:30; 15% of all.", "2m", flags=("--budget", "-b")
+    )
+    """A time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15)."""
+    order: Literal["time", "name", "given"] = option(
+        "Order of the film.",
+        "time",
+        more="time: as recorded, by what the files say; those that do not say it come last, by name.",
+    )
+    max_clip_s: float | None = option(
+        "At most this much of each clip, speech aside; none: no limit.",
+        5.0,
+        above=0,
+        flags=("--max-clip",),
+        default_text="5s",
+        metavar="TIME|none",
+        parse=parse_limit,
+    )
+    photo_s: float = option(
+        "How long each photograph is on screen.", 3.0, above=0, flags=("--photo",), default_text="3s", **TIME
+    )
+    fit: Literal["blur", "crop"] = option(
+        "Fill the frame with a blurred copy, or crop to what matters.", "blur"
+    )
+    music: str | None = option(
+        "Sound file under the film, lower where somebody speaks.", None, metavar="FILE"
+    )
+    titles: bool = option("Show the day where a new day begins.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortSettings:
+    """Number and length of the shorts of a video."""
+
+    PANEL = "Shorts"
+
+    count: int = option("Maximum number of shorts.", 5, min=1, flags=("--count", "-n"))
+    length_s: tuple[float, float] = option(
+        "Shortest and longest length.",
+        (20.0, 60.0),
+        flags=("--length",),
+        default_text="20s-60s",
+        metavar="MIN-MAX",
+        parse=parse_interval,
+    )
+    evidence: Literal["auto", "speech", "picture"] = option(
+        "Make shorts from speech or picture.",
+        "auto",
+        flags=("--in",),
+        more="auto: speech, or the picture where little is said.",
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        is_pair = isinstance(self.length_s, Sequence) and len(self.length_s) == 2
+        if not is_pair or not all(isinstance(length_s, Real) for length_s in self.length_s):
+            raise UsageError(f"length_s takes a pair of numbers, not {self.length_s!r}")
+        if not 0 < self.length_s[0] < self.length_s[1] < inf:
+            fault = (Mention("length_s"), " needs a longest length, and a shortest above 0")
+            raise UsageError(fault, hint=Mention("length_s", "20s-60s"))

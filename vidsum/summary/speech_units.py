@@ -35,6 +35,16 @@ _PRONOUNS: Final = frozenset(
     )
 )
 """English words for what was named before."""
+_OPENERS: Final = frozenset(
+    re.findall(
+        r"[\w']+",
+        "do does did don't doesn't didn't is are was were isn't aren't wasn't weren't would could should "
+        "will can has have had why how what when where even though if the i we you think guess",
+    )
+)
+"""English words with which a question or a thought begins, and after which a word may stand for another."""
+_ELSEWHERE: Final = frozenset(re.findall(r"\w+", "he she they him them that those these"))
+"""Words for what was named before, after such a beginning; "it" and "this" often are not."""
 _EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| has) (?!he|she|it|they)")
 """A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
 
@@ -79,16 +89,16 @@ class SpokenParts:
 def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    Where none is that short, sentences are returned, which may need others; where no sentence is, parts of
-    sentences, with which a sentence begins; then all parts (see `vidsum.results.sentences`). Each is at least
-    `shortest_s` long if there is silence.
+    Where none is that short, sentences are returned, which may need others; where no sentence is, parts with
+    which a sentence begins that needs none before it; then all parts (see `vidsum.results.sentences`). Each
+    is at least `shortest_s` long if there is silence.
     """
     sentences = transcript.sentences(inf, 0.0)
     is_english = transcript.language in (None, "en")
     alone = [(at, at) for at in range(len(sentences))]
     runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
-    starts_s = {sentence.start_s for sentence in sentences}
+    starts_s = {sentences[first].start_s for first, _ in runs}
     firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
     others = [(at, at) for at in range(len(parts))]
     for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
@@ -146,15 +156,18 @@ def refers_back(text: str) -> bool:
     is_empty = bool(_EMPTY.match(rest)) and (words[0] == "there" or bool({"that", "to"} & set(words[2:])))
     if is_question(text) and words and words[0] in ("which", "who", "whom", "whose"):
         return False
+    if is_empty:
+        return not {*_ELSEWHERE, "this"}.isdisjoint({*words[1:]} - {"that"})
     first = words[0].split("'")[0] if words else ""
-    return first in _REPLIES or (first in _PRONOUNS and not is_empty)
+    later = next((word for word in words if word not in _OPENERS), "").split("'")[0]
+    return first in _REPLIES or first in _PRONOUNS or later in _ELSEWHERE
 
 
 def _long_enough(
     sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
 ) -> SpeechUnit:
     """Return the unit of some sentences, with those that follow, or else precede, while it is too short."""
-    unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+    unit = with_silence(sentences, first, last, shortest_s, duration_s)
     while unit.last_s - unit.first_s < shortest_s and (first > 0 or last + 1 < len(sentences)):
         if last + 1 < len(sentences):
             last += 1
@@ -162,11 +175,11 @@ def _long_enough(
                 last += 1
         else:
             first -= 1
-        unit = _with_silence(sentences, first, last, shortest_s, duration_s)
+        unit = with_silence(sentences, first, last, shortest_s, duration_s)
     return unit
 
 
-def _with_silence(
+def with_silence(
     sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
 ) -> SpeechUnit:
     """Return the unit of some sentences, with some silence before and after, half of a pause at most."""

@@ -26,7 +26,6 @@ _MAX_LEVEL = 8.0  # damaged sound can be NaN or far beyond 1, full scale, which 
 _JOINED_S = 0.5
 _STAMP_TOLERANCE_S = 0.01  # time stamps may stray so far (MKV rounds to 1 ms) before a gap
 
-
 _Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
 _Start = tuple[int | None, Fraction | None, float | None]  # time stamp, its base and time of joined frames
 _Unmixed = tuple[int, FloatArray, FloatArray | None]  # a block and the channels [C, samples] if mixed
@@ -34,11 +33,15 @@ _Unmixed = tuple[int, FloatArray, FloatArray | None]  # a block and the channels
 
 @contextmanager
 def open_sound(
-    source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None, track: TrackChoice = None
+    source: VideoInfo | Path,
+    jumps: Jumps,
+    mono_rate: int | None = None,
+    track: TrackChoice = None,
+    stereo_rate: int | None = None,
 ) -> "Iterator[SoundSource | None]":
     """Open the sound of a video or of a file without pictures, its `track`; None where none can be decoded.
 
-    Times count from the video's first picture, or from the file's start. `mono_rate`: see `SoundSource`.
+    Times count from the video's first picture, or from the file's start. For rates see `SoundSource`.
     """
 
     def opened() -> av.container.InputContainer:
@@ -59,7 +62,7 @@ def open_sound(
             yield None
             return
         start_s = (container.start_time or 0) / av.time_base if isinstance(source, Path) else source.start_s
-        yield SoundSource(container, stream, first, start_s, jumps, mono_rate)
+        yield SoundSource(container, stream, first, start_s, jumps, mono_rate, stereo_rate)
 
 
 def decode_sound(
@@ -76,7 +79,7 @@ class SoundSource:
     """The sound of a video as float samples from the first picture on; silence where it has none.
 
     The rate is the source's if AAC supports it. Mono stays mono, more than two channels become stereo; with
-    `mono_rate` all is mono at that rate.
+    `mono_rate` all is mono at that rate, with `stereo_rate` stereo.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class SoundSource:
         start_s: float,
         jumps: Jumps,
         mono_rate: int | None = None,
+        stereo_rate: int | None = None,
     ) -> None:
         """Read `stream`, counted from `start_s` in the file, where the container is unless it can seek."""
         self._container, self._stream, self._start_s = container, stream, start_s
@@ -94,8 +98,8 @@ class SoundSource:
         self.log = DecodeLog()  # damage
         self._time_base = stream.time_base or Fraction(1, first.sample_rate)
         own_rate = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
-        self.rate: int = mono_rate or own_rate
-        self.n_channels = 1 if mono_rate else min(first.layout.nb_channels, 2)
+        self.rate: int = mono_rate or stereo_rate or own_rate
+        self.n_channels = 1 if mono_rate else 2 if stereo_rate else min(first.layout.nb_channels, 2)
         self.layout = "mono" if self.n_channels == 1 else "stereo"
         self._blocks: Iterator[_Block] = iter(())
         self._block: _Block | None = None  # the block that is being read

@@ -29,6 +29,7 @@ _LINEAR = "measured_TP=-99:measured_thresh=-60:measured_LRA=1:LRA=20:TP=0:linear
 _LIMITER = "attack=5:release=20:level=disabled:latency=1"
 _TRUE_PEAK_RATE = 192_000  # at which peaks between the samples are seen
 _GOOD_LU, _SPARE_DB, _MAX_TRIALS = 0.3, 0.2, 6  # when corrections end
+_MAX_LOWERINGS = 4
 _DAMPING, _STEP_DB = 0.6, 0.1  # of the limit: the peaks that coding adds vary
 
 Blocks = Iterable[FloatArray]  # [channels, samples] each
@@ -93,7 +94,8 @@ def plan_normalisation(
 ) -> Normalisation | None:
     """Return how to bring a sound to a loudness; None of silence, which stays as it is.
 
-    `sound` gives its blocks, each time it is called. Of several trials it is the one with the least error.
+    `sound` gives its blocks, each time it is called. Of several trials it is the one with the least error,
+    made quieter if its peaks are still too high.
     """
     measured = measure_loudness(sound(), rate, layout)
     if measured.is_silent:
@@ -111,7 +113,24 @@ def plan_normalisation(
         limit_db = max(plan.limit_db - lower_db, _LOWEST_DB)
         aim_lufs = min(max(plan.aim_lufs - plan.excess_lu - error_lu, _LOWEST_LUFS), _HIGHEST_LUFS)
         plan = replace(plan, aim_lufs=aim_lufs + plan.excess_lu, limit_db=limit_db)
-    return min(trials, key=lambda trial: trial[0])[1]
+    return _lower_peaks(min(trials, key=lambda trial: trial[0])[1], sound, rate, layout)
+
+
+def _lower_peaks(plan: Normalisation, sound: Callable[[], Blocks], rate: int, layout: str) -> Normalisation:
+    """Return a plan whose peaks are low enough after coding, however quiet the sound becomes.
+
+    Gain and limit go down together, so that the sound stays the same but for its level.
+    """
+    for _ in range(_MAX_LOWERINGS):
+        assert plan.made is not None
+        over_db = plan.made.peak_db - PEAK_DB
+        if over_db <= 0:
+            break
+        lower_db = over_db + _STEP_DB
+        plan = replace(plan, aim_lufs=plan.aim_lufs - lower_db, limit_db=plan.limit_db - lower_db)
+        made = code_and_decode(normalise(sound(), rate, layout, plan), rate, layout)
+        plan = replace(plan, made=measure_loudness(made, rate, layout))
+    return plan
 
 
 def normalise(blocks: Blocks, rate: int, layout: str, plan: Normalisation) -> Iterator[FloatArray]:

@@ -5,18 +5,17 @@ from fractions import Fraction
 
 import av
 import numpy as np
-from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
 from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.framing import plane_array
+from vidsum.video.h264 import H264Track
 from vidsum.video.style import ClipStyle
 
 MAX_SIDE = 16_384  # widest and highest pictures that libx264 takes, in pixels
-_THREADS = 8  # x264's bytes depend on it, so it is not left to the machine's number of cores
-_BT709 = 1  # H.264's number of the BT.709 matrix, primaries and transfer curve
+BT709 = 1  # H.264's number of the BT.709 matrix, primaries and transfer curve
 
 
 class PictureTrack:
@@ -33,18 +32,13 @@ class PictureTrack:
         style: ClipStyle = ClipStyle(),
     ) -> None:
         """Add a track for frames of `source`, such as `first`, at whole `time_base`s; libx264's `options`."""
-        self._container, self._style = container, style
-        self._first_dts: int | None = None
+        self._style, self._time_base = style, time_base
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first)
         rate = Fraction(info.fps).limit_denominator(1001)
-        stream = container.add_stream("libx264", rate=rate, options=options)
-        assert isinstance(stream, av.VideoStream)
-        self._stream = stream
-        self._stream.width, self._stream.height = style.size or self._stored.clip_size
-        self._stream.pix_fmt = "yuv420p"
-        encoder = self._stream.codec_context
-        encoder.time_base, encoder.thread_count = time_base, _THREADS
+        size = style.size or self._stored.clip_size
+        self._track = H264Track(container, rate, size, time_base, options)
+        encoder = self._track.encoder
         if info.is_vfr:  # with B-frames, MP4 would take a frame's duration from another
             encoder.max_b_frames = 0
         encoder.sample_aspect_ratio = self._pixel_shape(source)
@@ -59,37 +53,22 @@ class PictureTrack:
     def _tag_colours(self, encoder: av.VideoCodecContext, decoder: av.VideoCodecContext) -> None:
         encoder.color_range = ColorRange.JPEG if self._stored.full_range else ColorRange.MPEG
         if self._stored.is_rgb:
-            encoder.colorspace = encoder.color_primaries = encoder.color_trc = _BT709
+            encoder.colorspace = encoder.color_primaries = encoder.color_trc = BT709
         else:
             encoder.colorspace = decoder.colorspace
             encoder.color_primaries, encoder.color_trc = decoder.color_primaries, decoder.color_trc
 
     def write(self, decoded: DecodedFrame, tick: int, *, starts_segment: bool) -> None:
         """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
-        time_base = self._stream.codec_context.time_base
         frame = _upright_yuv420p(decoded.frame, self._stored, self._scaler)
         if self._style.is_other:
             full = self._stored.full_range
-            frame = self._style.apply(frame, decoded.time_s, float(tick * time_base), full)
-        frame.pts, frame.time_base = tick, time_base
-        frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
-        self._container.mux(self._noted(self._stream.encode(frame)))
+            frame = self._style.apply(frame, decoded.time_s, float(tick * self._time_base), full)
+        self._track.encode(frame, tick, starts_segment=starts_segment)
 
     def finish(self, end_tick: int) -> None:
-        """Write what the encoder still holds; the last frame stays on screen until `end_tick`.
-
-        MP4 takes the length of the track from the decode times and the duration of the packet stored last.
-        """
-        packets = self._noted(self._stream.encode(None))
-        if packets:
-            packets[-1].duration = max(1, end_tick + (self._first_dts or 0) - (packets[-1].dts or 0))
-        self._container.mux(packets)
-
-    def _noted(self, packets: "list[av.Packet[av.VideoStream]]") -> "list[av.Packet[av.VideoStream]]":
-        """Return the encoder's packets, after noting the first decode time: writing changes them."""
-        if packets and self._first_dts is None:
-            self._first_dts = packets[0].dts or 0
-        return packets
+        """Write what the encoder still holds; the last frame stays on screen until `end_tick`."""
+        self._track.finish(end_tick)
 
 
 @dataclass(frozen=True)

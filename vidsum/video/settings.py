@@ -59,10 +59,10 @@ class Encoding(Checked):
     crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, **_WITHOUT_FLAG)
     sound: SoundLevel = field(default_factory=SoundLevel)
 
-    def tag(self, *, copy: bool = False, shorts: "Shorts | None" = None) -> str:
+    def tag(self, *, copy: bool = False, styling: "Styling | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults."""
         crf = f"crf-{self.crf}" if self.crf != DEFAULT_CRF else ""
-        names = ["copy" if copy else "", crf, self.sound.tag, shorts.tag if shorts else ""]
+        names = ["copy" if copy else "", crf, self.sound.tag, styling.tag if styling else ""]
         return "-".join(filter(None, names))
 
     def require_encoded(self, *, copy: bool) -> None:
@@ -80,7 +80,7 @@ class Encoding(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shorts:
+class Styling:
     """Changes to pictures for clips on phones."""
 
     PANEL = "Output"
@@ -98,7 +98,7 @@ class Shorts:
 
     def require_encoded(self, *, copy: bool) -> None:
         """Raise UsageError where changed pictures would only be copied."""
-        if copy and self != Shorts():
+        if copy and self != Styling():
             raise UsageError(
                 fill(
                     "{} changes nothing: leave out {} and {}",
@@ -115,7 +115,7 @@ class Shorts:
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
 
     @classmethod
-    def from_tag(cls, tag: str) -> "Shorts":
+    def from_tag(cls, tag: str) -> "Styling":
         """Return the choices that a `tag` says."""
         aspect = next((name for name in get_args(Aspect) if f"vertical-{name}" in tag), None)
         vertical: dict[str, Any] = {"vertical": True, "aspect": aspect} if aspect else {}
@@ -137,18 +137,18 @@ class Clips(Checked):
         metavar="TIME",
         parse=parse_time,
     )
-    shorts: Shorts = field(default_factory=Shorts)
+    styling: Styling = field(default_factory=Styling)
     sound: SoundLevel = field(default_factory=SoundLevel)
 
     @property
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
         pad = f"pad-{self.pad_s:g}" if self.pad_s else ""
-        return "-".join(filter(None, [pad, self.shorts.tag, self.sound.tag]))
+        return "-".join(filter(None, [pad, self.styling.tag, self.sound.tag]))
 
     @classmethod
     def from_tag(cls, tag: str) -> "Clips":
         """Return the choices that a `tag` says."""
         pad = re.search(r"pad-([\d.]+(?:e[+-]?\d+)?)", tag)
         pad_s = float(pad[1]) if pad else 0.0
-        return cls(pad_s=pad_s, shorts=Shorts.from_tag(tag), sound=SoundLevel.from_tag(tag))
+        return cls(pad_s=pad_s, styling=Styling.from_tag(tag), sound=SoundLevel.from_tag(tag))

@@ -140,7 +140,8 @@ def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
     """Return mean time between frames without holes, whether it varies, and the frames missing in holes.
 
-    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes of damage.
+    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes of damage. So are
+    gaps of several frames next to them: frames at the ends of a hole are stored in another order.
     """
     gaps_s = np.diff(frames_s)
     if not len(gaps_s):
@@ -148,6 +149,9 @@ def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
     median_s = float(np.median(gaps_s))
     is_steady = np.abs(gaps_s - median_s) <= _STEADY_S
     is_hole = gaps_s > _HOLE_STEPS * median_s
+    is_near = np.convolve(is_hole, np.ones(2 * _REORDERED_FRAMES + 1))[_REORDERED_FRAMES:][: len(gaps_s)] > 0
+    is_whole = np.abs(gaps_s - np.round(gaps_s / median_s) * median_s) <= _STEADY_S
+    is_hole |= is_near & is_whole & ~is_steady
     if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_FRACTION:
         return float(gaps_s.mean()), True, 0
     n_missing = int((np.round(gaps_s[is_hole] / median_s) - 1).sum())

@@ -17,6 +17,7 @@ from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.decode import can_seek
+from vidsum.video.h264 import X264
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.jumps import Jumps
 from vidsum.video.listen import describe_used
@@ -28,8 +29,6 @@ from vidsum.video.settings import DEFAULT_CRF
 from vidsum.video.style import ClipStyle
 from vidsum.video.timing import read_jumps
 
-_X264 = {"preset": "veryfast", "profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
-"""Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
 _MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
 
 
@@ -143,7 +142,7 @@ def write_segments(
     segments, is too large, or cannot be read in another order. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    options = {**_X264, "crf": str(crf)}
+    options = {**X264, "crf": str(crf)}
     jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(

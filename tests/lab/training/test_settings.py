@@ -208,6 +208,16 @@ def test_annealed_learning_rate_falls_along_a_cosine(epochs: float, share: float
     assert FullTransNetSettings(anneal=True).lr_share(epochs) == pytest.approx(share)
 
 
+@pytest.mark.parametrize(("epochs", "share"), [(0.5, 0.25), (1, 0.5), (2, 1), (7, 1)])
+def test_learning_rate_rises_in_the_warm_up(epochs: float, share: float) -> None:
+    assert FullTransNetSettings(warm_up=2).lr_share(epochs) == pytest.approx(share)
+
+
+def test_warm_up_and_annealing_multiply() -> None:
+    settings = FullTransNetSettings(warm_up=150, anneal=True)
+    assert settings.lr_share(75) == pytest.approx(0.5 * FullTransNetSettings(anneal=True).lr_share(75))
+
+
 @pytest.mark.parametrize("epochs", [0, 150, 300])
 def test_learning_rate_stays_without_annealing(epochs: float) -> None:
     assert FullTransNetSettings(anneal=False).lr_share(epochs) == 1.0

@@ -1,5 +1,5 @@
 // the page of `vidsum edit`: shows a film and a result, and sends decisions
-import { get, post } from "/server.js";
+import { get, load, post } from "/server.js";
 import { listen } from "/keys.js";
 import { Strip, make, overlap, tenths } from "/strip.js";
 import { Words } from "/words.js";
@@ -14,6 +14,13 @@ const span = part => `${tenths(part.start_s)} – ${tenths(part.end_s)}`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 const group = () => state.groups[at]; // of the query that is shown
+// what is said of a click, by the kind of result
+const DONE = { trim: ["Put back", "Cut"], moments: ["Added", "Marked wrong"] };
+const done = number => (DONE[film.kind] ?? ["Taken", "Left out"])[number];
+const HELP = {
+  trim: "Click a picture to put it back or to cut it.",
+  moments: "Click a picture to add a moment or to mark one wrong.",
+};
 const NOUNS = { summary: "part", trim: "part", highlights: "highlight", moments: "moment", chapters: "chapter" };
 const show = (next, text) => {
   state = next;
@@ -32,7 +39,10 @@ const show = (next, text) => {
   const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow) : parts.map(row);
   const focused = document.activeElement?.closest("#parts li") && [...byId("parts").children].indexOf(document.activeElement.closest("li"));
   byId("parts").replaceChildren(...rows);
-  if (Number.isInteger(focused)) byId("parts").children[Math.min(focused, rows.length - 1)]?.querySelector("input, .part")?.focus();
+  if (Number.isInteger(focused)) {
+    const item = byId("parts").children[Math.min(focused, rows.length - 1)];
+    (item?.querySelector("input") ?? item?.querySelector(".part"))?.focus();
+  }
   drawLane();
   if (byId("all").open) list();
   if (text) say(text);
@@ -81,10 +91,21 @@ const send = async (path, document, text, spans = []) => {
   try {
     const next = await post(path, decision), gone = film.kind === "summary" && path === "/api/decide" ? lost(before, next.groups[at].parts, spans) : [];
     show(next, gone.length ? `${text} To stay within ${clock(next.budget_s)}, ${gone.map(span).join(" and ")} gave way.` : text);
-  } catch (error) { strip.show(before); say(error.message, true); }
+  } catch (error) {
+    if (error.isStale) return follow("Your last step was not made.");
+    strip.show(before);
+    say(error.message, true);
+  }
 };
-const take = ([start, end]) => send("/api/decide", { action: "take", start_s: start, end_s: end }, `Taken: ${span({ start_s: start, end_s: end })}.`, [[start, end]]);
-const leave = (part, text) => send("/api/decide", { action: "leave", start_s: part.start_s, end_s: part.end_s, ...(text ? { text } : {}) }, `Left out: ${text || span(part)}.`, [[part.start_s, part.end_s]]);
+// shows what another page of this result did
+const follow = async text => {
+  try {
+    const next = await load();
+    if (text || next.revision !== state.revision || next.is_saved !== state.is_saved) show(next, `Another page changed the result, which this page shows now. ${text}`);
+  } catch (error) { say(error.message, true); }
+};
+const take = ([start, end]) => send("/api/decide", { action: "take", start_s: start, end_s: end }, `${done(0)}: ${span({ start_s: start, end_s: end })}.`, [[start, end]]);
+const leave = (part, text) => send("/api/decide", { action: "leave", start_s: part.start_s, end_s: part.end_s, ...(text ? { text } : {}) }, `${done(1)}: ${text || span(part)}.`, [[part.start_s, part.end_s]]);
 const move = (part, to) => send("/api/decide", { action: "move", start_s: part.start_s, end_s: part.end_s, to_start_s: to[0], to_end_s: to[1] }, `Now ${span({ start_s: to[0], end_s: to[1] })}.`, [[part.start_s, part.end_s], to]);
 const toggle = number => {
   const unit = film.units[number], inside = strip.partsIn(number);
@@ -166,11 +187,11 @@ const save = async () => {
     byId("saving_files").replaceChildren(...known.files.map(name => make("li", {}, name)));
     byId("saving_command").textContent = known.command;
     byId("saving_again").hidden = false;
-    const about = await get("/api/edit");
-    show(about, "Saved.");
+    show(await load(), "Saved.");
   } catch (error) {
     byId("saving_title").textContent = "Not saved";
-    byId("saving_text").textContent = error.message;
+    byId("saving_text").textContent = error.isStale ? "Another page changed the result, which this page shows now. Save it if it is right." : error.message;
+    if (error.isStale) await follow("It was not saved.");
   }
   bar.hidden = true;
 };
@@ -193,6 +214,8 @@ const begin = about => {
     byId("keep").addEventListener("click", () => words.act("keep"));
     byId("cut").addEventListener("click", () => words.act("cut"));
   }
+  if (HELP[film.kind]) byId("click").textContent = HELP[film.kind];
+  if (HELP[film.kind]) byId("strip").setAttribute("aria-label", `Pictures: ${HELP[film.kind]}`);
   if (film.kind === "chapters") byId("help").textContent = "Rename a chapter in the list, or merge it with the chapter before. Drag the ends of a blue frame to move where chapters begin; they snap to cuts and sentences, Shift frees them. Click a picture to play from it.";
   byId("queries").hidden = film.queries.length < 2;
   byId("query").replaceChildren(...film.queries.map((text, number) => make("option", { value: number }, text)));
@@ -229,4 +252,5 @@ video.addEventListener("timeupdate", () => {
   if (byId("said").open) words?.headAt(video.currentTime);
 });
 video.addEventListener("error", () => say("The browser cannot play this video; everything else works, and a saved MP4 can be played.", true));
-get("/api/edit").then(begin).catch(error => say(error.message, true));
+document.addEventListener("visibilitychange", () => { if (film && !document.hidden) follow(""); });
+load().then(begin).catch(error => say(error.message, true));

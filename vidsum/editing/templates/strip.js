@@ -79,7 +79,7 @@ class Strip {
   label(number) {
     const [start, end] = this.film.units[number], parts = this.partsIn(number);
     if (this.film.kind === "chapters") return `${clock(start)} to ${clock(end)}, in ${parts.map(part => part.title).join(" and ")}`;
-    const state = parts.length ? `in the result${parts.some(part => part.by_hand) ? ", by hand" : ""}` : "left out";
+    const state = parts.length ? `in the result${parts.some(part => part.by_hand) ? ", by hand" : ""}` : { trim: "removed", moments: "no moment" }[this.film.kind] ?? "left out";
     return `${clock(start)} to ${clock(end)}, ${state}`;
   }
 
@@ -179,7 +179,8 @@ class Strip {
     return Math.min(Math.max(time, this.film.units[0][0]), this.film.duration_s);
   }
   limited(part, side, time) {
-    return side === "start" ? [Math.min(time, part.end_s - LEAST_S), part.end_s] : [part.start_s, Math.max(time, part.start_s + LEAST_S)];
+    const least = Math.min(LEAST_S, part.end_s - part.start_s); // a part may be a shorter shot
+    return side === "start" ? [Math.min(time, part.end_s - least), part.end_s] : [part.start_s, Math.max(time, part.start_s + least)];
   }
   drag(event, part, side) {
     if (event.button) return;

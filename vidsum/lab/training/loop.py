@@ -22,6 +22,7 @@ from vidsum.errors import Mention, VidsumError, fill
 from vidsum.io.atomic import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.spread import Spread, uniform_fault
 from vidsum.lab.training.state import Epoch
 from vidsum.types import Progress
 
@@ -48,6 +49,7 @@ class Recipe(Generic[Model, Example]):
     about: Trained  # recorded of the model and its data in the checkpoint; its tensors are not used
     lr_share: Callable[[float], float] = lambda done: 1.0
     """Fraction of the optimizer's learning rate by the number of epochs done."""
+    spread: Callable[[Model], Spread] | None = None  # called like `validate`, for the log
     max_norm: float | None = None  # gradient clipping norm
 
 
@@ -76,7 +78,8 @@ def fit(
     `keep_epochs`. `overwrite` drops the run in the folder. Progress is called as progress(name of the folder,
     epochs done, epochs). Raises OutputError: the folder holds another run or foreign files, or cannot be
     written to.
-    InputError: its run is damaged. VidsumError: NaN or infinity.
+    InputError: its run is damaged. VidsumError: NaN or infinity, or a model that ends uniform, see
+    `uniform_fault`, whose weights are removed.
     """
     if recipe.validate is None:
         settings = replace(settings, patience=None)
@@ -105,6 +108,11 @@ def fit(
             finished=is_over(history, settings),
             overwrite=overwrite,
         )
+    if recipe.spread is not None:
+        n_steps = len(history) * len(recipe.examples(1))
+        if fault := uniform_fault(best_of(history), n_steps, folder):
+            state.drop_weights(folder)
+            raise fault
     return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 
@@ -164,13 +172,15 @@ def _run_epoch(
     # a gradient may overflow where the loss does not; in the last step no other loss would show it
     sums = [weights.detach().abs().sum(dtype=torch.float32) for weights in recipe.model.parameters()]
     _finite(float(torch.stack(sums).sum()), "the sum of the weights", f"epoch {number}", folder)
-    validation = None
-    if recipe.validate is not None:
-        recipe.model.eval()
-        with torch.inference_mode():
+    validation, spread = None, dict[str, float]()
+    recipe.model.eval()
+    with torch.inference_mode():
+        if recipe.validate is not None:
             score = float(recipe.validate(recipe.model))
-        validation = _finite(score, "the validation", f"epoch {number}", folder)
-    return Epoch(number, math.fsum(values) / len(values), validation)
+            validation = _finite(score, "the validation", f"epoch {number}", folder)
+        if recipe.spread is not None:
+            spread = asdict(recipe.spread(recipe.model))
+    return Epoch(number, math.fsum(values) / len(values), validation, **spread)
 
 
 def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> Tensor:

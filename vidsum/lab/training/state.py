@@ -31,6 +31,8 @@ class Epoch:
     epoch: int  # counted from 1
     loss: float  # mean over the training examples
     validation: float | None  # higher is better; None where there is no validation part
+    perplexity: float | None = None  # see `vidsum.lab.training.spread`; None where it is not measured
+    deviation: float | None = None
 
 
 def save_checkpoint(folder: Path, names: Sequence[str], checkpoint: Trained, *, overwrite: bool) -> None:
@@ -118,6 +120,11 @@ def load_state(
 def clear(folder: Path) -> None:
     """Remove the files of the run in a folder that its record lists, unless somebody edited them."""
     _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: False))
+
+
+def drop_weights(folder: Path) -> None:
+    """Remove the files of the run in a folder but its log; see `clear`."""
+    _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: name == LOG))
 
 
 def clear_runs(out: Path) -> None:

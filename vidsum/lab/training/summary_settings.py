@@ -104,6 +104,12 @@ class FullTransNetSettings(Checked):
         min=0,
         max=1,
     )
+    warm_up: float = option(
+        "Epochs in which the learning rate rises to its full value.",
+        0.0,
+        min=0,
+        more="Without, the states of six layers that end in a norm can become the same for all samples.",
+    )
     anneal: bool = option(
         "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)
     )
@@ -120,7 +126,8 @@ class FullTransNetSettings(Checked):
 
     def lr_share(self, epochs: float) -> float:
         """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
-        return (1 + math.cos(math.pi * epochs / self.loop.epochs)) / 2 if self.anneal else 1.0
+        share = (1 + math.cos(math.pi * epochs / self.loop.epochs)) / 2 if self.anneal else 1.0
+        return share * min(1.0, epochs / self.warm_up) if self.warm_up else share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
+from vidsum.lab.training.spread import Spread
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.lab.training.train_ridge import fit_ridge
 from vidsum.models.configs import RidgeConfig
@@ -34,6 +35,7 @@ from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray, IntArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
+_MEASURED = 4  # training videos whose spread is measured after each epoch
 _SHARPNESS = 2.0  # of what people like: a frame of one deviation more is seven times as likely to be chosen
 
 _Run = TrainingRun[FullTransNetSettings]
@@ -119,6 +121,7 @@ def train_split(
         validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
         lr_share=settings.lr_share,
+        spread=partial(spread_of, examples=[make() for make in [*examples(1).values()][:_MEASURED]]),
     )
     fitted = fit(
         recipe,
@@ -129,6 +132,19 @@ def train_split(
         progress=progress,
     )
     return fitted, warnings
+
+
+@torch.inference_mode()
+def spread_of(model: FullTransNet, examples: Sequence[Example]) -> Spread:
+    """Return the mean over videos, with the key frames before each step as they should be."""
+    perplexities, deviations = [], []
+    for example in examples:
+        state = model.encode(example.features, example.is_global)
+        steps = model.forward_teacher_forced(state, example.key_frames)[0, :, :-1].log_softmax(dim=1)
+        entropy = -(steps.exp() * steps).sum(dim=1).mean()
+        perplexities.append(float(entropy.exp()) / steps.shape[1])
+        deviations.append(float(state.memory[0].std(dim=0, correction=0).mean()))
+    return Spread(sum(perplexities) / len(examples), sum(deviations) / len(examples))
 
 
 def _examples(

@@ -28,7 +28,7 @@ from vidsum.video.frames import PictureMaker
 from vidsum.video.framing import CropPath, Framing, Shape
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.segments import in_ticks, segment_frames
-from vidsum.video.settings import Shorts
+from vidsum.video.settings import Styling
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
 from vidsum.video.timing import read_jumps
 
@@ -48,18 +48,18 @@ class ClipStyler:
     """Styles of the clips of a video; what they share is computed once."""
 
     def __init__(
-        self, video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None = None
+        self, video: VideoInfo, styling: Styling, extraction: Extraction, progress: Progress | None = None
     ) -> None:
         self.warnings: list[str] = []  # messages about what cannot be done
-        self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
-        self._said = self._transcript() if shorts.burn else None
+        self._video, self._styling, self._extraction, self._progress = video, styling, extraction, progress
+        self._said = self._transcript() if styling.burn else None
 
     def of(self, segments: Sequence[Interval]) -> ClipStyle:
         """Return the look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
-        video, shorts = self._video, self._shorts
+        video, styling = self._video, self._styling
         framing = None
-        if shorts.vertical:
-            wide, high = map(int, shorts.aspect.split(":"))
+        if styling.vertical:
+            wide, high = map(int, styling.aspect.split(":"))
             framing = choose_framing(
                 video, segments, Fraction(wide, high), self._extraction.device, self._progress
             )
@@ -75,7 +75,7 @@ class ClipStyler:
         said = plan.run(self._progress)
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")
-        self.warnings += describe_doubtful(said)
+        self.warnings += [*said.warnings, *describe_doubtful(said)]
         return said
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:

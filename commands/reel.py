@@ -1,0 +1,152 @@
+"""`vidsum reel`: the best of many clips and photographs as one film, as MP4 and JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import EXPORTING, PRINTING, CommonOptions
+from vidsum.batch.targets import require_no_exports, with_files
+from vidsum.commands.batch import run_verb
+from vidsum.commands.options import Only, command
+from vidsum.errors import InputError, Problem
+from vidsum.features.settings import Extraction
+from vidsum.io.paths import reads_of
+from vidsum.options import Checked, option
+from vidsum.outputs.names import require_suffix
+from vidsum.summary.settings import ReelSettings, Selection
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.results.reel import Reel
+
+app = typer.Typer(add_completion=False)
+
+Media = Annotated[
+    list[str],
+    typer.Argument(None, metavar="VIDEO|PHOTOGRAPH|FOLDER", help="Videos, photographs, and folders of them."),
+]
+_OPTIONS = (
+    "recursive",
+    "from_file",
+    "output",
+    "overwrite",
+    *(name for name in EXPORTING if name != "report"),
+)
+_DEFAULT = "reel.mp4"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReelOutputs(Checked):
+    """The MP4."""
+
+    PANEL = "Output"
+
+    dry_run: bool = option("Print the segments, write nothing.", False)
+
+
+@command(
+    app,
+    "vidsum reel Holiday/ -o holiday.mp4 --budget 2m --titles",
+    "vidsum reel *.mp4 *.jpg --music song.mp3",
+    "vidsum reel Holiday/ -o holiday.json --export premiere",
+)
+def reel(
+    sources: Media,
+    settings: ReelSettings,
+    speech: Annotated[Selection, Only(("snap",))],
+    common: Annotated[CommonOptions, Only((*_OPTIONS, *PRINTING))],
+    extra: ReelOutputs,
+    extraction: Annotated[Extraction, Only(("device", "cache"))],
+) -> None:
+    """Make one film out of many clips and photographs.
+
+    Writes reel.mp4 and reel.json into the current folder. With -o FILE.mp4 they are FILE.mp4 and FILE.json;
+    with -o FILE.json there is no MP4. What cannot be read is named and left out.
+    """
+    from vidsum.outputs.timelines import require_joint
+    from vidsum.results.formats import PROGRAMS
+
+    inputs = read_inputs(sources, common, photographs=True)
+    target = Path(_DEFAULT if common.output is None or common.to_stdout else common.output)
+    if common.output is not None and not common.to_stdout:
+        require_suffix(target, (".mp4", ".json"))
+    for name in common.export:
+        require_joint(PROGRAMS.get(name, name), name)
+    item = BatchInput(f"{len(inputs)} input{'s' * (len(inputs) > 1)}", is_joint=True)
+    common = replace(common, reads={**reads_of(source.path for source in inputs), **common.reads})
+    if not (extra.dry_run or common.to_stdout):
+        files = {"json": target.with_suffix(".json")}
+        files |= {"video": target} if target.suffix == ".mp4" else {}
+        (item,) = with_files([item], {item.path: files}, common)
+    elif not extra.dry_run:
+        require_no_exports(common)
+    work = partial(make_one, inputs, settings, speech, extraction, extra, common)
+    run_verb("reel", work, [item], common, device=extraction.device, are_videos=False)
+
+
+def make_one(
+    inputs: Sequence[BatchInput],
+    settings: ReelSettings,
+    speech: Selection,
+    extraction: Extraction,
+    extra: ReelOutputs,
+    common: CommonOptions,
+    item: BatchInput,
+    progress: Progress | None,
+) -> Reply:
+    """Make a reel of all inputs."""
+    from vidsum.outputs.reel_film import encode_reel
+    from vidsum.pipelines.download import update_copy
+    from vidsum.pipelines.make_reel import plan_reel
+    from vidsum.results.reel import Reel
+
+    for source in inputs:
+        if source.url:
+            update_copy(source.url, Path(source.path), common.max_download, progress)
+    paths = [source.path for source in inputs]
+    plan = plan_reel(paths, settings, extraction, speech.snap, progress=progress)
+    made = list[Reel]()
+
+    def describe(result: Reel, names: str) -> Reply:
+        made.append(result)
+        return Reply(lines=(_describe(names, result),), table=_table(result))
+
+    def write_video(result: Reel, path: Path) -> tuple[str, ...]:
+        return encode_reel(result, path, extraction.device, progress)
+
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Reel.from_dict,
+        {"video": write_video},
+        tags={"video": ""},
+    )
+    answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)
+    left_out = [(part["path"], part["fault"]) for part in answer.data.get("left_out", ())]
+    faults = tuple(Problem.of(InputError(f"left out: {fault}", subject=path)) for path, fault in left_out)
+    return replace(answer, errors=(*answer.errors, *faults), exit_code=1 if faults else answer.exit_code)
+
+
+def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
+    rows = [("", "from", "start", "end", "why")]
+    for number, segment in enumerate(reel.segments, 1):
+        name = Path(reel.sources[segment.source].path).name
+        times = format_time(segment.start_s), format_time(segment.end_s)
+        rows.append((str(number), name, *times, segment.reason))
+    return tuple(rows)
+
+
+def _describe(name: str, reel: "Reel") -> str:
+    used = len({segment.source for segment in reel.segments})
+    line = f"{name}: {format_time(reel.duration_s)} of {used} of {len(reel.sources)} inputs"
+    if reel.budget_note:
+        line += f" (budget {format_time(reel.budget_s)}: {reel.budget_note})"
+    return line

@@ -1,0 +1,80 @@
+"""Whether the trained moment models tell clips apart: the spread of their states, and of their saliency.
+
+    python -m docs.benchmarks.states --tvsum FOLDER [--videos 12]
+
+FOLDER holds `frame_captions.json` and `ydata-tvsum50.mat`. Each shipped model reads videos of TVSum in `vse`,
+and the caption of a clip of each as the query. States are of the last layer of the encoder, normalised: a
+deviation over time of 0 means that all clips look alike. Perplexity is of the softmax of the saliency, over
+the number of clips.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import layer_norm
+
+from docs.benchmarks import argument_parser
+from docs.benchmarks.human_summaries import MAT
+from vidsum.grounding.chosen_model import load_model
+from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
+from vidsum.lab.datasets.captioned import in_space, read_captioned
+from vidsum.models.mrnet import MRNet
+from vidsum.models.scaling import unit_rows
+from vidsum.types import FloatArray
+
+MODELS = ("mrnet", "qd-detr", "qd-detr-lam", "qd-detr-stamp")
+
+
+@torch.inference_mode()
+def spread_of(model: str, rows: FloatArray, captions: FloatArray) -> tuple[float, float]:
+    """Deviation and perplexity for a video [T, D] in the space, and embeddings [T, D] of its captions."""
+    loaded = load_model(model, "cpu")
+    assert loaded
+    network, states = loaded.model, list[Tensor]()
+    count = network.config.clips
+    places = np.linspace(0, len(rows) - 1, count).round().astype(int)
+    query = unit_rows(captions[places[count // 3], None])
+    video = ClipEmbeddings(unit_rows(rows[places]), np.arange(count, dtype=np.float64), 1.0, float(count))
+    clips = torch.from_numpy(guided_rows(video, query[0]).astype(np.float32))[None]
+    words = torch.from_numpy(query.astype(np.float32))[None]
+    last = network.norm if isinstance(network, MRNet) else network.encoder[-1]
+    hook = last.register_forward_hook(
+        lambda _, __, out: states.append(out[0] if isinstance(out, tuple) else out)
+    )
+    perplexity = float("nan")
+    if isinstance(network, MRNet):
+        network(clips, words)
+    else:
+        edges = torch.arange(count + 1) / count
+        clips = torch.cat([clips, torch.stack([edges[:-1], edges[1:]], dim=1)[None]], dim=2)
+        every = torch.ones(1, count, dtype=torch.bool)
+        shares = network(clips, every, words, every[:, :1]).saliency[0].softmax(dim=0)
+        perplexity = float((-(shares * shares.log()).sum()).exp()) / count
+    hook.remove()
+    of_clips = states[0][0, 1:]  # without the query or the token that goes with the clips
+    return float(layer_norm(of_clips, of_clips.shape[-1:]).std(dim=0, correction=0).mean()), perplexity
+
+
+def main() -> None:
+    """Print a row for each model."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--tvsum", type=Path, required=True)
+    parser.add_argument("--videos", type=int, default=12)
+    options: argparse.Namespace = parser.parse_args()
+    videos = read_captioned([options.tvsum / "frame_captions.json"], [options.tvsum / MAT])
+    videos = dict(list(videos.items())[: options.videos])
+    seen = in_space(videos, "vse")
+    print("| model | deviation over time | perplexity of the saliency over clips |\n|---|---|---|")
+    for model in MODELS:
+        of_videos = [
+            spread_of(model, seen[name].features.array, videos[name].features.array) for name in videos
+        ]
+        deviation, perplexity = np.mean(of_videos, axis=0)
+        print(f"| {model} | {deviation:.2f} | {perplexity:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""`vidsum reel`: order, choice, what is left out, outputs that stay, timelines of the originals."""
+
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+import vidsum
+from tests import media
+from tests.commands.conftest import files_here
+from tests.full_disk import files_up_to
+from tests.program import Run, read_valid
+
+COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (190, 180, 40)}
+
+
+def clip(path: Path, colour: str, recorded: str = "", *, seconds: float = 4.0, **facts: Any) -> Path:
+    """Write a clip of one colour, with a time of recording."""
+
+    def paint(number: int, width: int, height: int) -> media.Picture:
+        picture = np.full((height, width, 3), COLOURS[colour], np.uint8)
+        picture[:, number % width] = 0  # it moves
+        return picture
+
+    made = media.make_video(path, n_frames=round(25 * seconds), paint=paint, **facts).path
+    if recorded:
+        shutil.move(made, plain := path.with_name(f"plain{path.suffix}"))
+        with av.open(str(plain)) as source, av.open(str(path), "w") as target:
+            target.metadata["creation_time"] = recorded
+            streams = {stream: target.add_stream_from_template(stream) for stream in source.streams}
+            for packet in source.demux():
+                if packet.dts is not None:
+                    packet.stream = streams[packet.stream]
+                    target.mux(packet)
+        plain.unlink()
+    return path
+
+
+def photograph(path: Path, colour: str, taken: str = "", offset: str = "+00:00") -> Path:
+    """Write a photograph, with EXIF if it has a time."""
+    image = Image.new("RGB", (80, 60), COLOURS[colour])
+    exif = image.getexif()
+    if taken:
+        exif.get_ifd(0x8769).update({0x9003: taken, 0x9011: offset})
+    image.save(path, exif=exif)
+    return path
+
+
+pytestmark = pytest.mark.usefixtures("loads")
+
+
+@pytest.fixture
+def folder(own_home: Path) -> Path:
+    """A folder with a clip and a photograph of each of two days, whose names tell another order."""
+    place = Path("Holiday")
+    place.mkdir()
+    clip(place / "d.mp4", "red", "2024-07-13T10:00:00Z", sound=True)
+    photograph(place / "c.jpg", "green", "2024:07:13 13:00:00", "+02:00")
+    clip(place / "b.mp4", "blue", "2024-07-14T10:00:00Z")
+    photograph(place / "a.jpg", "yellow", "2024:07:14 09:00:00")
+    return place
+
+
+def names_of(document: Any) -> list[str]:
+    """Return the files of the segments, in the order of the film."""
+    sources = [Path(source["path"]).name for source in document["sources"]]
+    return [sources[segment["source"]] for segment in document["segments"]]
+
+
+def test_a_film_in_order_of_recording(run: Run, folder: Path) -> None:
+    ran = run("reel", folder, "-o", "holiday.mp4", "--budget", "12s", "--titles")
+    assert files_here() == ["Holiday", "holiday.json", "holiday.mp4"]
+    document = read_valid("holiday.json", "reel")
+    assert names_of(document) == ["d.mp4", "c.jpg", "a.jpg", "b.mp4"]
+    assert [segment["title"] for segment in document["segments"]] == ["13 July 2024", "", "14 July 2024", ""]
+    assert document["budget"]["used_s"] <= 12
+    with av.open("holiday.mp4") as container:
+        assert float(container.duration or 0) / av.time_base == pytest.approx(
+            document["duration_s"], abs=0.05
+        )
+    assert "4 of 4 inputs" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
+)
+def test_other_orders(run: Run, folder: Path, order: str, names: list[str]) -> None:
+    run("reel", folder / "d.mp4", folder, "-o", "-", "--budget", "12s", "--order", order)
+    ran = run("reel", folder / "d.mp4", folder, "-o", "-", "--budget", "12s", "--order", order)
+    assert names_of(json.loads(ran.out)) == names
+
+
+def test_times_that_files_do_not_say(run: Run, folder: Path) -> None:
+    clip(folder / "0.mp4", "green")
+    photograph(folder / "c.jpg", "green", "2024:07:13 13:00:00", "")
+    ran = run("reel", folder, "-o", "-", "--budget", "15s")
+    assert Path(json.loads(ran.out)["sources"][-1]["path"]).name == "0.mp4"
+    assert "no recording time in 0.mp4: at the end, by name" in ran.err
+    assert "no time zone in c.jpg: taken as UTC" in ran.err
+
+
+def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:
+    (folder / "broken.jpg").write_bytes((folder / "a.jpg").read_bytes()[:200])
+    (folder / "broken.mp4").write_bytes(b"no video")
+    (folder / "notes.txt").write_text("not an input")
+    Path("letter.txt").write_text("an input")
+    ran = run("reel", folder, "letter.txt", "-o", "film.mp4", "--budget", "12s", code=1)
+    document = read_valid("film.json", "reel")
+    assert [Path(part["path"]).name for part in document["left_out"]] == [
+        "broken.jpg",
+        "broken.mp4",
+        "letter.txt",
+    ]
+    assert len(names_of(document)) == 4
+    for name in ("broken.jpg", "broken.mp4", "letter.txt"):
+        assert f"{name}: left out: " in ran.err
+    again = run("reel", folder, "letter.txt", "-o", "film.mp4", "--budget", "12s", code=1)
+    assert "(unchanged)" in again.out
+    assert "broken.mp4: left out: " in again.err
+
+
+def test_nothing_that_can_be_read(run: Run) -> None:
+    Path("letter.txt").write_text("an input")
+    run("reel", "letter.txt", code=3)
+    Path("empty").mkdir()
+    assert "folder without a video or photograph" in run("reel", "empty", code=3).err
+    assert files_here() == ["empty", "letter.txt"]
+
+
+def test_at_most_five_seconds_of_each_clip(run: Run) -> None:
+    clip(Path("long.mp4"), "red", seconds=12)
+    clip(Path("other.mp4"), "blue", seconds=12)
+    used = json.loads(run("reel", "long.mp4", "other.mp4", "-o", "-", "--budget", "20s").out)
+    for number in (0, 1):
+        spans = [part["end_s"] - part["start_s"] for part in used["segments"] if part["source"] == number]
+        assert sum(spans) <= 5.001
+    assert "of each clip at most" in used["budget"]["note"]
+
+
+def test_scenes_are_not_repeated(run: Run) -> None:
+    for number in range(3):
+        clip(Path(f"{number}.mp4"), "red", seconds=3 + number)
+    photograph(Path("red.jpg"), "red")
+    clip(Path("3.mp4"), "blue", seconds=4)
+    clip(Path("4.mp4"), "green", seconds=4)
+    document = json.loads(run("reel", ".", "-o", "-", "--budget", "10s").out)
+    names = names_of(document)
+    assert len(names) == 3
+    assert {"3.mp4", "4.mp4"} < {*names}
+
+
+def test_the_same_bytes(run: Run, folder: Path) -> None:
+    for name in ("one", "two"):
+        run("reel", folder, "-o", f"{name}.mp4", "--budget", "12s", "--no-cache")
+    one, two = (json.loads(Path(f"{name}.json").read_text()) for name in ("one", "two"))
+    del one["outputs"], two["outputs"], one["digest"], two["digest"]
+    assert one == two
+    assert Path("one.mp4").read_bytes() == Path("two.mp4").read_bytes()
+
+
+def test_timelines_name_the_originals(run: Run, folder: Path) -> None:
+    run("reel", folder, "-o", "film.json", "--budget", "12s", "--export", "otio", "--export", "edl")
+    assert "film.mp4" not in files_here()
+    timeline = json.loads(Path("film.otio").read_text())
+    clips = timeline["tracks"]["children"][0]["children"]
+    places = [part["media_references"]["DEFAULT_MEDIA"]["target_url"] for part in clips]
+    assert [Path(place).name for place in places] == ["d.mp4", "c.jpg", "a.jpg", "b.mp4"]
+    document = json.loads(Path("film.json").read_text())
+    for part, segment in zip(clips, document["segments"], strict=True):
+        length_s = part["source_range"]["duration"]["value"] / part["source_range"]["duration"]["rate"]
+        assert length_s == pytest.approx(segment["end_s"] - segment["start_s"], abs=0.041)
+    run("export", "film.json", "--format", "fcpxml")
+    assert "d.mp4" in Path("film.fcpxml").read_text()
+    assert "is not for several videos" in run("reel", folder, "-o", "b.json", "--export", "srt", code=2).err
+
+
+def test_sources_that_changed(run: Run, folder: Path) -> None:
+    run("reel", folder, "-o", "film.json", "--budget", "12s")
+    clip(folder / "d.mp4", "red", seconds=2)
+    assert "not the file that the reel was made from" in run("export", "film.json", code=3).err
+
+
+def test_inputs_are_not_written_over(run: Run, folder: Path) -> None:
+    before = (folder / "d.mp4").read_bytes()
+    run("reel", folder, "-o", folder / "d.mp4", "--overwrite", code=2)
+    (folder / "d.json").write_text("{}")
+    assert (folder / "d.mp4").read_bytes() == before
+
+
+def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
+    ran = run("reel", folder, "--budget", "12s", "--dry-run")
+    assert files_here() == ["Holiday"]
+    assert "c.jpg" in ran.out
+
+
+def test_a_full_disk(run: Run, folder: Path) -> None:
+    run("reel", folder, "-o", "film.json", "--budget", "12s")
+    with files_up_to(20_000):
+        run("reel", folder, "-o", "full.mp4", "--budget", "12s", code=1)
+    assert files_here() == ["Holiday", "film.json"]
+
+
+def test_photographs_alone(run: Run, folder: Path) -> None:
+    run("reel", folder / "a.jpg", folder / "c.jpg", "-o", "still.mp4", "--budget", "10s", "--photo", "2s")
+    document = read_valid("still.json", "reel")
+    assert (document["canvas"]["width"], document["canvas"]["height"]) == (1920, 1080)
+    assert document["duration_s"] == 4
+
+
+def test_recording_times_are_stored_as_files_say_them(run: Run, folder: Path) -> None:
+    document = json.loads(run("reel", folder, "-o", "-", "--budget", "12s").out)
+    times = [source["recorded"] for source in document["sources"]]
+    assert times[1] == "2024-07-13T13:00:00+02:00"
+    assert [datetime.fromisoformat(time).tzinfo is not None for time in times] == [True] * 4
+
+
+def test_a_reel_in_python(folder: Path) -> None:
+    steps = list[tuple[str, float, float]]()
+    reel = vidsum.make_reel([folder], "12s", fit="crop", progress=lambda *step: steps.append(step))
+    names = {step for step, _, _ in steps}
+    assert {"looking at files", "reading files", "d.mp4", "b.mp4", "reading photographs"} <= names
+    assert [(done, total) for step, done, total in steps if step == "reading files"] == [
+        (0, 4),
+        (1, 4),
+        (2, 4),
+        (3, 4),
+    ]
+    vidsum.write_video(reel, "film.mp4")
+    vidsum.write_json(reel, "film.json")
+    assert vidsum.load("film.json").to_dict() == reel.to_dict()
+    assert vidsum.probe("film.mp4").duration_s == pytest.approx(reel.duration_s, abs=0.05)
+    with pytest.raises(vidsum.VidsumError, match="its looks"):
+        vidsum.write_video(reel, "other.mp4", vertical=True)
+    with pytest.raises(vidsum.VidsumError, match="written over"):
+        vidsum.write_video(reel, folder / "d.mp4", overwrite=True)
+
+
+def test_a_document_with_a_source_that_is_not_there(run: Run, folder: Path) -> None:
+    document = json.loads(run("reel", folder, "-o", "-", "--budget", "12s").out)
+    document["segments"][0]["source"] = 9
+    Path("edited.json").write_text(json.dumps(document))
+    assert "there is no source 9" in run("export", "edited.json", code=3).err

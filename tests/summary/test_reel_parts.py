@@ -1,0 +1,90 @@
+"""The choice of a reel's parts: limits hold, days and inputs are spread, nothing is in twice."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.summary.reel_parts import ReelInput, ReelPart, choose_parts, photograph_input
+from vidsum.types import FloatArray
+
+EXTRACTOR = "efficientnet_lite0"
+
+
+def look(number: int, size: int = 64) -> FloatArray:
+    """Return a feature that is like no other number's."""
+    row = np.full(size, 0.01, np.float32)
+    row[number % size] = 1
+    return row
+
+
+def part(
+    number: int, start_s: float, length_s: float, importance: float = 0.0, spoken: float = 0.0
+) -> ReelPart:
+    return ReelPart(start_s, start_s + length_s, importance, 1, spoken, look(number))
+
+
+def source(*parts: ReelPart, day: str = "") -> ReelInput:
+    return ReelInput(parts, np.stack([part.look for part in parts]), day=day)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(3, 60))
+def test_limits_hold(seed: int, budget_s: float) -> None:
+    draw = np.random.default_rng(seed)
+    inputs = [
+        source(
+            *(
+                part(
+                    int(draw.integers(12)),
+                    float(draw.uniform(0, 30)),
+                    float(draw.uniform(2, 5)),
+                    float(draw.normal()),
+                    float(draw.choice([0, 0, 1])),
+                )
+                for _ in range(draw.integers(1, 6))
+            ),
+            day=f"2024-07-{draw.integers(10, 13)}",
+        )
+        for _ in range(draw.integers(1, 9))
+    ]
+    chosen = choose_parts(inputs, EXTRACTOR, budget_s, 5.0)
+    assert sum(made.end_s - made.start_s for made in chosen) <= budget_s + 1e-6
+    assert [(made.source, made.start_s) for made in chosen] == sorted(
+        (made.source, made.start_s) for made in chosen
+    )
+    for number, given_parts in enumerate(inputs):
+        mine = [made for made in chosen if made.source == number]
+        spans = {(known.start_s, known.end_s): known for known in given_parts.parts}
+        silent = [made for made in mine if not spans[made.start_s, made.end_s].spoken]
+        assert sum(made.end_s - made.start_s for made in silent) <= 5.0 + 1e-6
+        for before, after in pairwise(mine):
+            assert after.start_s >= before.end_s
+
+
+def test_every_day_is_shown() -> None:
+    inputs = [source(part(number, 0, 3, importance=2.0), day="2024-07-13") for number in range(8)]
+    inputs += [source(part(20, 0, 3, importance=-1.0), day="2024-07-14")]
+    chosen = choose_parts(inputs, EXTRACTOR, 12.0, 5.0)
+    assert chosen[-1].source == 8
+    assert chosen[-1].reason == "time"
+
+
+def test_of_two_alike_the_better_is_taken() -> None:
+    inputs = [source(part(1, 0, 3)), source(part(1, 0, 3, importance=1.0)), source(part(2, 0, 3))]
+    assert [made.source for made in choose_parts(inputs, EXTRACTOR, 6.0, 5.0)] == [1, 2]
+
+
+def test_speech_may_be_longer_than_five_seconds() -> None:
+    inputs = [source(part(1, 0, 4), part(1, 10, 12, spoken=1.0)), source(part(2, 0, 3))]
+    chosen = choose_parts(inputs, EXTRACTOR, 30.0, 5.0)
+    assert (10, 22) in [(made.start_s, made.end_s) for made in chosen]
+
+
+def test_a_photograph_is_one_part() -> None:
+    (made,) = choose_parts([photograph_input(look(1), 3.0)], EXTRACTOR, 10.0, 5.0)
+    assert (made.start_s, made.end_s) == (0.0, 3.0)
+
+
+def test_nothing_fits() -> None:
+    assert choose_parts([photograph_input(look(1), 3.0)], EXTRACTOR, 2.0, 5.0) == []

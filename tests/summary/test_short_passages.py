@@ -1,0 +1,173 @@
+"""Passages for shorts: whole thoughts and runs of shots, and the choice against all choices."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.evidence.test_spoken import transcript
+from tests.summary.test_speech_units import said
+from vidsum.summary.objective import Objective
+from vidsum.summary.short_passages import ShortPassage, choose_passages, find_scenes, find_thoughts
+from vidsum.types import FloatArray, TimeArray
+
+NO_CUTS = np.array([0.0, 1000.0])
+OLD, LATE, CAST = "Printing is an old art.", "Letters of metal came late.", "Printers cast letters from lead."
+
+
+def thoughts(
+    *sentences: str, low_s: float = 2.0, high_s: float = 60.0, every_s: float = 4.0, language: str = "en"
+) -> list[str]:
+    """Return the texts of passages; a sentence begins every four seconds."""
+    words = [word for n, text in enumerate(sentences) for word in said(every_s * n + 1, text)]
+    spoken = replace(transcript(*words), language=language)
+    return [" ".join(part.texts) for part in find_thoughts(spoken, NO_CUTS, (low_s, high_s))]
+
+
+def test_neighbouring_sentences_make_passages() -> None:
+    assert thoughts(OLD, LATE) == [OLD, f"{OLD} {LATE}", LATE]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "But it came late to the West.",
+        "There was also Mainz.",
+        "They came late.",
+        "For example, Mainz had it.",
+    ],
+)
+def test_no_passage_begins_in_the_middle_of_a_thought(second: str) -> None:
+    assert thoughts(OLD, second) == [OLD, f"{OLD} {second}"]
+
+
+def test_question_is_not_the_end() -> None:
+    question = "When did letters of metal come?"
+    assert thoughts(OLD, question, LATE) == [OLD, f"{OLD} {question} {LATE}", f"{question} {LATE}"]
+
+
+def test_passage_ends_ahead_of_a_pause() -> None:
+    words = [*said(1.0, OLD), *said(3.5, LATE), *said(8.0, CAST)]
+    parts = find_thoughts(transcript(*words), NO_CUTS, (2.0, 6.0))
+    assert [" ".join(part.texts) for part in parts] == [f"{OLD} {LATE}", LATE, CAST]
+
+
+def test_passage_does_not_go_on_over_a_long_silence() -> None:
+    assert thoughts(OLD, LATE, every_s=8.0) == [OLD, LATE]
+
+
+def test_other_languages_have_no_english_rules() -> None:
+    late = "But it came late there."
+    assert thoughts(OLD, late, language="de") == [OLD, f"{OLD} {late}", late]
+
+
+def test_where_no_thought_is_long_enough_other_sentences_are_taken() -> None:
+    assert thoughts("It is an old art.", "They came very late.", high_s=3.5) != []
+
+
+def test_silence_stops_at_a_cut() -> None:
+    (part,) = find_thoughts(transcript(*said(1.0, OLD)), np.array([0.0, 0.9, 3.45, 9.0]), (2.0, 9.0))
+    assert (part.start_s, part.end_s) == (0.9, 3.45)
+
+
+@given(st.lists(st.floats(2.0, 9.0), min_size=1, max_size=20), st.floats(2.0, 30.0), st.floats(1.1, 3.0))
+def test_thoughts_have_a_length_in_the_range(gaps_s: list[float], low_s: float, factor: float) -> None:
+    starts_s = np.cumsum([1.0, *gaps_s]).tolist()
+    words = [word for start_s in starts_s for word in said(start_s, OLD, step_s=0.3)]
+    spoken = transcript(*words)
+    sentences = spoken.sentences(np.inf, 0.0)
+    edges_s = {part.start_s for part in sentences} | {part.end_s for part in sentences}
+    for part in find_thoughts(spoken, NO_CUTS, (low_s, low_s * factor)):
+        assert low_s <= part.end_s - part.start_s <= low_s * factor
+        assert min(abs(part.start_s - edge_s) for edge_s in edges_s) <= 0.3 + 1e-6
+        assert min(abs(part.end_s - edge_s) for edge_s in edges_s) <= 0.3 + 1e-6
+
+
+@given(st.lists(st.floats(0.5, 60.0), min_size=1, max_size=20), st.floats(2.0, 30.0), st.floats(1.1, 3.0))
+def test_scenes_have_a_length_in_the_range(lengths_s: list[float], low_s: float, factor: float) -> None:
+    edges_s = np.cumsum([0.0, *lengths_s])
+    parts = find_scenes(edges_s, (low_s, low_s * factor))
+    assert parts or edges_s[-1] < low_s
+    for part in parts:
+        assert low_s - 1e-6 <= part.end_s - part.start_s <= low_s * factor + 1e-6
+        assert 0 <= part.start_s < part.end_s <= edges_s[-1] + 1e-6
+
+
+def test_scenes_are_runs_of_shots() -> None:
+    edges_s = np.array([0.0, 4.0, 7.0, 12.0])
+    spans = [(part.start_s, part.end_s) for part in find_scenes(edges_s, (5.0, 8.0))]
+    assert spans == [(0, 7), (4, 12), (7, 12)]
+
+
+def part(start_s: float, end_s: float, text: str = "") -> ShortPassage:
+    return ShortPassage(start_s, end_s, (text or f"begins at {start_s} and ends at {end_s}",))
+
+
+def choose(parts: list[ShortPassage], values: list[float], count: int) -> list[int]:
+    nothing = np.zeros((len(parts), 1), np.float32)
+    return [number for number, _ in choose_passages(parts, np.array(values), nothing, count)]
+
+
+def test_best_passages_come_first() -> None:
+    parts = [part(0, 5), part(5, 10), part(10, 15)]
+    assert choose(parts, [1.0, 3.0, 2.0], 2) == [1, 2]
+    assert choose(parts, [1.0, 3.0, 2.0], 9) == [1, 2, 0]
+
+
+def test_passages_do_not_overlap() -> None:
+    assert choose([part(0, 6), part(5, 10), part(9, 15)], [2.0, 3.0, 2.0], 2) == [0, 2]
+    assert choose([part(0, 6), part(5, 10)], [2.0, 3.0], 2) == [1]
+
+
+def test_what_is_said_twice_is_chosen_once() -> None:
+    parts = [part(0, 5, CAST), part(5, 10, CAST), part(10, 15, LATE)]
+    assert choose(parts, [3.0, 2.0, 1.0], 3) == [0, 2]
+
+
+def test_passage_that_shows_the_same_gives_way() -> None:
+    parts = [part(0, 5), part(5, 10), part(10, 15)]
+    shows = np.array([[3.0, 0.0], [2.9, 0.0], [0.0, 1.0]], np.float32)
+    chosen = choose_passages(parts, np.array([0.1, 0.1, 0.1]), shows, 2)
+    assert [number for number, _ in chosen] == [0, 2]
+
+
+def test_nothing_is_chosen_of_nothing() -> None:
+    assert choose([], [], 3) == []
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[ShortPassage], TimeArray, FloatArray, int]:
+    starts = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9))
+    parts = [
+        part(start, start + draw(st.integers(2, 8)), f"number {n} of them {n}")
+        for n, start in enumerate(starts)
+    ]
+    random = np.random.default_rng(draw(st.integers(0, 9999)))
+    shows = random.random((len(parts), 4)).astype(np.float32)
+    return parts, random.random(len(parts)), shows, draw(st.integers(1, 4))
+
+
+def is_apart(parts: list[ShortPassage]) -> bool:
+    pairs = itertools.combinations(parts, 2)
+    return all(one.end_s <= other.start_s or other.end_s <= one.start_s for one, other in pairs)
+
+
+@given(problems())
+def test_choice_is_nearly_as_good_as_the_best_of_all(
+    problem: tuple[list[ShortPassage], TimeArray, FloatArray, int],
+) -> None:
+    parts, values, shows, count = problem
+    objective = Objective(values, shows, np.zeros(4, np.float32))
+    chosen = [number for number, _ in choose_passages(parts, values, shows, count)]
+    assert is_apart([parts[number] for number in chosen])
+    assert len(chosen) <= count
+    choices = itertools.chain.from_iterable(
+        itertools.combinations(range(len(parts)), size) for size in range(1, count + 1)
+    )
+    best = max(
+        objective.value(choice) for choice in choices if is_apart([parts[number] for number in choice])
+    )
+    assert objective.value(chosen) >= 0.8 * best

@@ -1,0 +1,183 @@
+"""Reels: pictures and sound of any kind of source in step, one canvas, one level."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from tests.edit_lists import Edit, set_edits
+from tests.media import NTSC, NTSC_FILM, make_video
+from tests.video.clips import make_flash_beep, samples_of
+from vidsum.errors import InputError
+from vidsum.video.loudness import measure_loudness
+from vidsum.video.probe import probe
+from vidsum.video.write_film import FilmPart, write_film
+
+_RATE = 48_000
+_ON_S = 0.2  # of each second, from 0 on, is white and beeps
+
+
+def _is_on(time_s: float) -> bool:
+    return (time_s + 1e-6) % 1.0 < _ON_S
+
+
+def _beeps(duration_s: float, rate: int) -> npt.NDArray[np.float32]:
+    times = np.arange(round(duration_s * rate)) / rate
+    return (0.5 * np.sin(2 * np.pi * 1000 * times) * ((times + 1e-6) % 1.0 < _ON_S)).astype(np.float32)
+
+
+def _painted(path: Path, fps: Fraction | int = 25, sound_rate: int = 48_000, **facts: object) -> Path:
+    """Write 6 s that flash and beep together, as `make_video` takes its `facts`."""
+
+    def paint(number: int, width: int, height: int) -> npt.NDArray[np.uint8]:
+        return np.full((height, width, 3), 235 * _is_on(number / float(fps)), np.uint8)
+
+    samples, n_frames = _beeps(6, sound_rate), round(6 * float(fps))
+    make_video(
+        path,
+        fps=fps,
+        n_frames=n_frames,
+        paint=paint,
+        samples=samples,
+        sound_rate=sound_rate,
+        **facts,  # type: ignore[arg-type]
+    )
+    return path
+
+
+def _edited(path: Path) -> Path:
+    parts = [Edit(1.0, 5.0)]
+    return set_edits(_painted(path), {"vide": parts, "soun": parts})
+
+
+_SOURCES: dict[str, Callable[[Path], Path]] = {
+    "plain.mp4": _painted,
+    "ntsc.mp4": lambda path: _painted(path, NTSC, 44_100),
+    "film.mkv": lambda path: _painted(path, NTSC_FILM, 22_050),
+    "fast.mp4": lambda path: _painted(path, 60, width=160, height=90),
+    "turned.mov": lambda path: _painted(path, rotation_deg=90, width=96, height=64),
+    "deep.mp4": lambda path: _painted(path, pix_fmt="yuv422p10le"),
+    "later.ts": lambda path: _painted(path, start_s=10.0),
+    "surround.mp4": lambda path: make_flash_beep(path, layout="5.1", duration_s=6).path,
+    "late_sound.mp4": lambda path: make_flash_beep(path, sound_from_s=0.7, duration_s=6).path,
+    "uneven.mp4": lambda path: make_flash_beep(path, keep_every=4, duration_s=6).path,
+    "edited.mp4": _edited,
+}
+
+
+def _onsets(path: Path) -> tuple[list[float], list[float]]:
+    """Return when pictures turn white, and when beeps begin."""
+    with av.open(str(path)) as container:
+        frames = [
+            (frame.time or 0.0, float(frame.to_ndarray(format="gray").mean()))
+            for frame in container.decode(video=0)
+        ]
+    flashes = [
+        time_s
+        for (time_s, level), (_, before) in zip(frames[1:], frames, strict=False)
+        if level > 110 > before
+    ]
+    level = np.abs(samples_of(path)).max(axis=0)
+    hop = _RATE // 1000
+    loud = level[: len(level) // hop * hop].reshape(-1, hop).max(axis=1) > 0.1
+    quiet = np.convolve(loud, np.ones(60), "full")[: len(loud)]  # of the last 60 ms
+    begins = np.flatnonzero(loud[1:] & (quiet[:-1] == 0)) + 1
+    return flashes, [float(at) / 1000 for at in begins]
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A film of 2.6 s of each source: flashes .36, 1.36 and 2.36 s after its start."""
+    folder = tmp_path_factory.mktemp("film")
+    parts = []
+    for name, make in _SOURCES.items():
+        info = probe(make(folder / name))
+        parts.append(FilmPart(info.path, info, 0.64, 3.24))
+    write_film(parts, (64, 48), Fraction(25), folder / "film.mp4")
+    return folder / "film.mp4", len(parts)
+
+
+def test_pictures_and_sound_of_any_source_are_in_step(film: tuple[Path, int]) -> None:
+    path, n_parts = film
+    flashes, beeps = _onsets(path)
+    assert len(flashes) >= 3 * n_parts - 1
+    for flash_s in flashes:
+        assert min(abs(flash_s - beep_s) for beep_s in beeps) <= 0.0205, flash_s
+
+
+def test_each_part_begins_where_it_should(film: tuple[Path, int]) -> None:
+    flashes, _ = _onsets(film[0])
+    for number, name in enumerate(_SOURCES):
+        start_s = 2.6 * number
+        inside = [time_s - start_s for time_s in flashes if start_s <= time_s < start_s + 2.6]
+        assert inside == pytest.approx([0.36, 1.36, 2.36], abs=0.0205), name
+
+
+def test_sound_and_pictures_have_one_length(film: tuple[Path, int]) -> None:
+    path, n_parts = film
+    with av.open(str(path)) as container:
+        n_frames = sum(1 for _ in container.decode(video=0))
+    assert n_frames == round(2.6 * n_parts * 25)
+    assert samples_of(path).shape[1] == pytest.approx(2.6 * n_parts * _RATE, abs=1100)
+
+
+def test_the_level_is_that_of_a_reel(film: tuple[Path, int]) -> None:
+    loudness = measure_loudness([samples_of(film[0])], _RATE, "stereo")
+    assert loudness.lufs == pytest.approx(-16, abs=0.6)
+
+
+def test_photographs_and_mute_clips(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=50).path)
+    Image.new("RGB", (40, 120), (200, 40, 40)).save(tmp_path / "red.png")
+    photograph = FilmPart(str(tmp_path / "red.png"), None, 0.0, 1.0, title="14 July 2024")
+    write_film(
+        [photograph, FilmPart(info.path, info, 0.0, 1.0)], (64, 48), Fraction(25), tmp_path / "film.mp4"
+    )
+    with av.open(str(tmp_path / "film.mp4")) as container:
+        assert not container.streams.audio
+        pictures = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    assert len(pictures) == 50
+    middle, border = pictures[10][20, 32].astype(int), pictures[10][20, 4].astype(int)
+    assert middle == pytest.approx([200, 40, 40], abs=12)
+    assert 0.3 < border[0] / middle[0] < 0.8  # the darker copy
+
+
+def test_the_same_bytes(tmp_path: Path) -> None:
+    info = probe(_painted(tmp_path / "a.mp4"))
+    for name in ("one.mp4", "two.mp4"):
+        write_film([FilmPart(info.path, info, 0.5, 2.0)], (64, 48), Fraction(25), tmp_path / name)
+    assert (tmp_path / "one.mp4").read_bytes() == (tmp_path / "two.mp4").read_bytes()
+
+
+def test_music_is_lower_where_somebody_speaks(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=250).path)
+    times = np.arange(3 * _RATE) / _RATE
+    music = make_video(
+        tmp_path / "music.mp4", samples=(0.3 * np.sin(2 * np.pi * 300 * times)).astype(np.float32)
+    )
+    part = FilmPart(info.path, info, 0.0, 10.0, speech=((4.0, 6.0),))
+    write_film([part], (64, 48), Fraction(25), tmp_path / "film.mp4", music=str(music.path))
+    sound = samples_of(tmp_path / "film.mp4")[0]
+    level = [np.sqrt((sound[round(at * _RATE) : round((at + 0.5) * _RATE)] ** 2).mean()) for at in (2, 5, 7)]
+    assert 20 * np.log10(level[1] / level[0]) == pytest.approx(-12, abs=0.5)
+    assert level[2] == pytest.approx(level[0], rel=0.05)  # and it goes on after its end
+    assert np.abs(sound[-2000:-1200]).max() < 0.02
+
+
+def test_silent_music_is_refused(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4").path)
+    music = make_video(tmp_path / "music.mp4", samples=np.zeros(_RATE, np.float32))
+    with pytest.raises(InputError, match="silent"):
+        write_film(
+            [FilmPart(info.path, info, 0.0, 1.0)],
+            (64, 48),
+            Fraction(25),
+            tmp_path / "film.mp4",
+            music=str(music.path),
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["music.mp4", "mute.mp4"]

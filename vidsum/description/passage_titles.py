@@ -1,0 +1,196 @@
+"""Titles of passages of speech in their own words, with no language model.
+
+A title is the question that a passage answers; else the noun phrase that sets it apart from the rest of what
+is said, by its counts (as in Grootendorst's class-based TF-IDF, "BERTopic", 2022), how rare its words are in
+English, and its likeness to what the passage means, as in his KeyBERT; else the first words of the sentence
+that is most like the passage.
+"""
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import numpy as np
+
+from vidsum.description.noun_phrases import find_phrases, function_words
+from vidsum.models.scaling import unit_rows
+from vidsum.results.moments import shorten
+from vidsum.types import FloatArray
+
+Embed = Callable[[Sequence[str]], FloatArray]
+
+MAX_LETTERS: Final = 60
+_MAX_WORDS: Final = 8  # of a sentence that becomes a title
+_QUESTION_WORDS: Final = 3, 10  # of a question that becomes a title, at least and at most
+_ASKS: Final = re.compile(
+    r"(what|why|how|when|where|who|whom|whose|which|is|are|was|were|do|does|did|can|could|should|would|will|"
+    r"have|has)\b",
+    re.IGNORECASE,
+)
+"""The first words of English questions."""
+_SHORT_LIST: Final = 30  # phrases of a passage whose meanings are compared
+_MEANING: Final = 1.0  # weight of the cosine, relative to the best count
+_SINGLE: Final = 0.6  # worth of a single word, relative to several
+_COMMON_RANK: Final = 600  # of the most frequent words of English books: none of them makes a title alone
+_LEAST_RARE: Final = 0.1, 0.45  # of several words that make a title, and of a single one
+_LINKS: Final = re.compile(
+    r"(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b[,\s]+)+",
+    re.IGNORECASE,
+)
+"""Words that link a sentence to what was said before."""
+_SUBORDINATE: Final = re.compile(
+    r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|it|this|that|these|they|he|she)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of English sentences whose first words say little by themselves."""
+_ENDS: Final = frozenset(
+    re.findall(r"\w+", "a an the of to in on at by for from with and or but that which is are was were")
+)
+"""Words that no title ends with."""
+
+
+def title_passages(
+    passages: Sequence[Sequence[str]], embed: Embed, rest: Sequence[str] = (), *, is_english: bool = True
+) -> list[str]:
+    """Return a title for each passage, no two alike as far as there are others.
+
+    Args:
+        passages: the sentences of each; one at least, none empty.
+        embed: returns vectors [N, D] of the meanings of texts, of length 1.
+        rest: the other sentences of the talk.
+    """
+    counted = [_count_phrases(sentences if is_english else ()) for sentences in passages]
+    total = Counter(_count_phrases(rest if is_english else ()).counts)
+    for phrases in counted:
+        total += phrases.counts
+    titles, taken = [], set[str]()
+    for sentences, phrases in zip(passages, counted, strict=True):
+        lead = _question_of(sentences)
+        rows = embed(sentences) if not lead else np.zeros((0, 0), np.float32)
+        key = "" if lead else _best_phrase(phrases, total, taken, rows, embed)
+        taken.add(key)
+        titles.append(lead or _capital(phrases.form(key)) or _first_words(sentences, rows))
+    return titles
+
+
+@dataclass(frozen=True)
+class _Phrases:
+    """The noun phrases of a text: counts and forms by their keys."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def form(self, key: str) -> str:
+        """Return the commonest form of a phrase; empty for none."""
+        return self.forms[key].most_common(1)[0][0] if key else ""
+
+
+def _count_phrases(sentences: Sequence[str]) -> _Phrases:
+    phrases = _Phrases()
+    for sentence in sentences:
+        for phrase in find_phrases(sentence):
+            key = _key_of(phrase)
+            phrases.counts[key] += 1
+            phrases.forms[key][phrase] += 1
+    return phrases
+
+
+def _key_of(phrase: str) -> str:
+    """Return a phrase in lower case, without an article and the endings of plurals."""
+    words = [word for word in phrase.lower().split() if word not in ("the", "a", "an")]
+    return " ".join(re.sub(r"(?<=[^s'])s$|['’]s$", "", word) for word in words)
+
+
+def _best_phrase(
+    phrases: _Phrases, total: Counter[str], taken: set[str], rows: FloatArray, embed: Embed
+) -> str:
+    """Return the key of the phrase that sets a passage apart, whose sentences mean `rows` [S, D]; or none."""
+    scores = {
+        key: _score(key, count, total[key])
+        for key, count in phrases.counts.items()
+        if key not in taken and _is_telling(key, total[key]) and len(phrases.form(key)) <= MAX_LETTERS
+    }
+    keys = sorted(scores, key=lambda key: (-scores[key], key))[:_SHORT_LIST]
+    if not keys:
+        return ""
+    about = unit_rows(rows.mean(axis=0)[None])[0]
+    cosines = embed([phrases.form(key) for key in keys]) @ about
+    most = max(scores.values())
+    ranked = {
+        key: scores[key] / most + _MEANING * float(cosine) for key, cosine in zip(keys, cosines, strict=True)
+    }
+    return min(ranked, key=lambda key: (-ranked[key], key))
+
+
+def _is_telling(key: str, count: int) -> bool:
+    """Return whether a phrase may be a title: a single word only if it is rare and said again.
+
+    Words of talking about anything make none alone. What ends with `ing` may be a verb, if it is said once.
+    """
+    words = key.split()
+    if not {*words} - function_words() - _talk_words():
+        return False
+    is_single, is_doing = len(words) == 1, key.endswith("ing")
+    return _rarity(key) >= _LEAST_RARE[is_single] and (count > 1 or not (is_single or is_doing))
+
+
+def _score(key: str, here: int, total: int) -> float:
+    """Return how well the counts of a phrase set a passage apart."""
+    is_single = len(key.split()) == 1
+    return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key)) * (_SINGLE if is_single else 1.0)
+
+
+@cache
+def _talk_words() -> frozenset[str]:
+    lines = resources.files("vidsum.description").joinpath("talk.txt").read_text("utf-8").splitlines()
+    return frozenset(" ".join(lines[1:]).split())
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    """Return the ranks of words: MiniLM's tokenizer lists them by how frequent they were in English books."""
+    text = resources.files("vidsum.weights").joinpath("minilm-tokenizer.json").read_text("utf-8")
+    words = (word for word in json.loads(text)["model"]["vocab"] if word.isalpha() and len(word) > 1)
+    return {word: rank for rank, word in enumerate(words)}
+
+
+def _rarity(key: str) -> float:
+    """Return how rare the words of a phrase are in English, from 0 to 1; the rarest two count."""
+    ranks, most = _ranks(), len(_ranks())
+    levels = [
+        max(0.0, math.log(max(ranks.get(word, most), 1) / _COMMON_RANK)) / math.log(most / _COMMON_RANK)
+        for word in key.split()
+        if word not in function_words()
+    ]
+    return float(np.mean(sorted(levels)[-2:])) if levels else 0.0
+
+
+def _question_of(sentences: Sequence[str]) -> str:
+    """Return the question that a passage begins with, if it is short and complete; else an empty text."""
+    first = _LINKS.sub("", sentences[0].strip(), count=1)
+    least, most = _QUESTION_WORDS
+    is_question = bool(_ASKS.match(first)) and first.endswith("?") and least <= len(first.split()) <= most
+    return _capital(first) if is_question and len(first) <= MAX_LETTERS else ""
+
+
+def _first_words(sentences: Sequence[str], rows: FloatArray) -> str:
+    """Return the beginning of the sentence that is most like its passage, whose sentences mean `rows`."""
+    likeness = rows @ rows.mean(axis=0) - [bool(_SUBORDINATE.match(text)) for text in sentences]
+    sentence = _LINKS.sub("", sentences[int(likeness.argmax())].strip(), count=1)
+    words = sentence.split()
+    if len(words) <= _MAX_WORDS:
+        return shorten(_capital(sentence.rstrip(".。")), MAX_LETTERS)
+    first = words[:_MAX_WORDS]
+    while len(first) > 2 and first[-1].lower().strip(",") in _ENDS:
+        first = first[:-1]
+    return shorten(_capital(" ".join(first).rstrip(",;:–—-")), MAX_LETTERS - 1).rstrip("…") + "…"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,61 @@
+"""The MP4 of a reel, from the originals."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from vidsum.features.settings import Extraction
+from vidsum.io.provenance import label_of
+from vidsum.outputs.timelines import require_unchanged
+from vidsum.pipelines.clip_style import choose_framing
+from vidsum.pipelines.sources import probe_video
+from vidsum.results.reel import Reel, ReelSegment
+from vidsum.types import Progress, VideoInfo
+from vidsum.video.framing import Framing
+from vidsum.video.write_film import FilmPart, write_film
+
+
+def encode_reel(reel: Reel, path: Path, device: str, progress: Progress | None) -> tuple[str, ...]:
+    """Write a reel as one MP4, whatever is in the way, and return warnings.
+
+    Raises InputError: a source is not there any more, or is another one.
+    """
+    canvas = reel.canvas
+    parts = [*_parts_of(reel, device, progress)]
+    return write_film(
+        parts,
+        (canvas.width, canvas.height),
+        canvas.rate,
+        path,
+        music=reel.music.path if reel.music else None,
+        comment=label_of(reel.provenance),
+        progress=progress,
+    )
+
+
+def _parts_of(reel: Reel, device: str, progress: Progress | None) -> Iterator[FilmPart]:
+    for number, segment in enumerate(reel.segments):
+        if progress:
+            progress("opening files", number, len(reel.segments))
+        video, source = source_video(reel, segment), reel.sources[segment.source]
+        framing = None
+        if video and reel.fit == "crop":
+            framing = _framing_of(reel, video, segment, device)
+        yield FilmPart(
+            source.path, video, segment.start_s, segment.end_s, segment.title, segment.speech, framing
+        )
+
+
+def _framing_of(reel: Reel, video: VideoInfo, segment: ReelSegment, device: str) -> Framing:
+    aspect = Fraction(reel.canvas.width, reel.canvas.height)
+    return choose_framing(video, [(segment.start_s, segment.end_s)], aspect, device)
+
+
+def source_video(reel: Reel, segment: ReelSegment) -> VideoInfo | None:
+    """Return the video of a segment as it is now; None for a photograph.
+
+    Raises InputError: it is not there any more, or is another one.
+    """
+    source = reel.sources[segment.source]
+    require_unchanged(source)
+    return probe_video(source.path, Extraction()) if source.kind == "video" else None

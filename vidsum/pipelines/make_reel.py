@@ -1,0 +1,332 @@
+"""One film out of many clips and photographs: plan, analyse each input, choose among all parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from math import inf
+from pathlib import Path
+from typing import Any, Final, Literal, Unpack
+
+import numpy as np
+
+from vidsum.device import unload
+from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
+from vidsum.io.packages import has_extra, install_extra_command
+from vidsum.io.provenance import digest_of, identify_file
+from vidsum.models.scaling import logit, unit_rows
+from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.decoding import resolve_spec
+from vidsum.pipelines.keywords import ReelOptions
+from vidsum.pipelines.plan import Plan, open_video_input
+from vidsum.pipelines.reel_inputs import (
+    Recording,
+    choose_canvas,
+    describe_order,
+    in_film_order,
+    read_recordings,
+)
+from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
+from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
+from vidsum.pipelines.summarize import Analysis, plan_analysis
+from vidsum.results.features import Features
+from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment
+from vidsum.shots.settings import ShotSettings
+from vidsum.speech.silence import voice_spans
+from vidsum.speech.voice import RATE
+from vidsum.summary.importance_model import importance
+from vidsum.summary.reel_parts import (
+    SHORTEST_S,
+    ChosenPart,
+    ReelInput,
+    choose_parts,
+    clip_input,
+)
+from vidsum.summary.score import load_importance_checkpoint, slope_of
+from vidsum.summary.settings import SHIPPED_MODEL, ReelSettings, Selection
+from vidsum.times import format_time, parse_budget
+from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.version import __version__
+from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.photographs import PhotographInfo
+from vidsum.video.timing import read_frame_times
+
+Snap = Literal["auto", "speech", "sentence", "none"]
+_LONGEST_S: Final = 5.0  # of a part without speech
+_LONGEST_SPEECH_S: Final = 20.0
+_USED: Final = 0.9  # fraction of the budget that is enough
+_EARLY_S: Final = 5e-4
+_LEAST: Final = 0.02  # lower importance counts as this
+_PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
+
+
+def make_reel(
+    sources: Iterable[VideoPath],
+    budget: str | float = ReelSettings.budget,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[ReelOptions],
+) -> Reel:
+    """Choose the best of many clips and photographs for one film; `vidsum.write_video` writes it.
+
+    Args:
+        sources: videos, photographs, and folders of them.
+        budget: maximum length, as a time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15).
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
+        **options: other fields of `vidsum.summary.settings.ReelSettings`, such as `order="name"`, and of
+            `vidsum.features.settings.Extraction`.
+
+    Inputs that cannot be read are left out: see `Reel.left_out`. Raises InputError: none can be read, or the
+    music. WeightsError; UsageError: an option is invalid, or the budget holds no part.
+    """
+    kinds = (ReelSettings, Extraction)
+    settings, extraction = all_from_keywords(make_reel, kinds, {"budget": budget, **options})
+    if isinstance(sources, str | os.PathLike):
+        raise UsageError("expected a list of inputs", hint="vidsum.make_reel([source])")
+    paths = expand(map(source_path, sources), takes=is_media)
+    return plan_reel(paths, settings, extraction, progress=progress).run(progress)
+
+
+def plan_reel(
+    paths: Sequence[str],
+    settings: ReelSettings,
+    extraction: Extraction,
+    snap: Snap = Selection.snap,
+    *,
+    progress: Progress | None = None,
+) -> Plan[Reel]:
+    """Plan a reel of files; all are opened and hashed. Raises the errors of `make_reel`."""
+    recordings, left_out = read_recordings(paths, progress)
+    if not recordings:
+        fault = left_out[0].fault if len(left_out) == 1 else "none of the inputs can be read"
+        raise InputError(fault, subject=left_out[0].path if len(left_out) == 1 else "")
+    recordings = in_film_order(recordings, settings)
+    music = _find_music(settings)
+    footage_s = sum(_length_of(part, settings) for part in recordings)
+    budget_s = parse_budget(settings.budget, footage_s, min(SHORTEST_S, footage_s))
+    spoken_s = max(min(_LONGEST_SPEECH_S, budget_s / 3), 2 * SHORTEST_S)
+    selection = Selection(budget=spoken_s, snap=snap)
+    work = _ReelWork(recordings, settings, extraction, selection, tuple(left_out), music, budget_s, footage_s)
+    return Plan(work.provenance, work.run)
+
+
+def _find_music(settings: ReelSettings) -> Music | None:
+    if settings.music is None:
+        return None
+    probe_sound(settings.music)
+    return Music(settings.music, **identify_file(Path(settings.music)))
+
+
+def _length_of(recording: Recording, settings: ReelSettings) -> float:
+    return recording.info.duration_s if isinstance(recording.info, VideoInfo) else settings.photo_s
+
+
+@dataclass(frozen=True, eq=False)
+class _ReelWork:
+    recordings: Sequence[Recording]  # in the order of the film
+    settings: ReelSettings
+    extraction: Extraction
+    selection: Selection
+    left_out: tuple[LeftOut, ...]
+    music: Music | None
+    budget_s: float
+    footage_s: float
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        facts = without_defaults(self.settings, "music", "budget")
+        facts["budget_s"] = self.budget_s
+        if self.music:
+            facts["music"] = {"bytes": self.music.bytes, "sha256": self.music.sha256}
+        inputs = list[dict[str, Any]]()
+        for recording in self.recordings:
+            made_by = {}
+            if isinstance(recording.info, VideoInfo):
+                made_by = {"analysis": digest_of(self._plan(recording).provenance)}
+            inputs.append({**recording.file, **made_by})
+        return {"vidsum": __version__, "reel": facts, "inputs": inputs}
+
+    def _plan(self, recording: Recording) -> Plan[Analysis]:
+        video_input = open_video_input(recording.path, self.extraction)
+        snap = self.selection.snap
+        is_mute = isinstance(recording.info, VideoInfo) and not recording.info.has_audio
+        selection = replace(self.selection, snap="auto") if is_mute and snap != "none" else self.selection
+        return plan_analysis(video_input, selection, ShotSettings())
+
+    def run(self, progress: Progress | None) -> Reel:
+        analysed, faults, warnings = self._analyse(progress)
+        recordings = [part for number, part in enumerate(self.recordings) if number in analysed]
+        if not recordings:
+            raise InputError("none of the inputs can be decoded")
+        if progress:
+            progress("choosing segments", 0, 0)
+        known = [analysed[number] for number in sorted(analysed)]
+        inputs = _against_each_other(known, self.extraction)
+        inputs = [replace(made, day=part.day) for made, part in zip(inputs, recordings, strict=True)]
+        extractor = self.extraction.extractor
+        chosen = choose_parts(inputs, extractor, self.budget_s, self.settings.max_clip_s)
+        if not chosen:
+            hint = f"at least {format_time(min(SHORTEST_S, self.settings.photo_s))}"
+            raise UsageError("no part of any input fits the budget", hint, option="budget")
+        segments = self._segments(chosen, recordings, known)
+        used_s = sum(segment.length_s for segment in segments)
+        return Reel(
+            segments=segments,
+            sources=tuple(part.source for part in recordings),
+            canvas=choose_canvas(recordings),
+            budget_s=self.budget_s,
+            footage_s=self.footage_s,
+            fit=self.settings.fit,
+            music=self.music,
+            left_out=(*self.left_out, *faults),
+            budget_note=self._note(used_s),
+            provenance=self.provenance,
+            warnings=(*describe_order(recordings, self.settings), *warnings, *self._speech_warnings()),
+        )
+
+    def _analyse(
+        self, progress: Progress | None
+    ) -> tuple[dict[int, AnalysedInput], list[LeftOut], list[str]]:
+        """Return what is known of each input, by its number, those that cannot be decoded, and warnings."""
+        made, faults, warnings = dict[int, AnalysedInput](), list[LeftOut](), list[str]()
+        for number, recording in enumerate(self.recordings):
+            if progress:
+                progress("reading files", number, len(self.recordings))
+            if isinstance(recording.info, PhotographInfo):
+                continue
+            name = Path(recording.path).name
+            report = _of_file(progress, name)
+            try:
+                made[number], notes = self._analyse_clip(recording, report)
+                warnings += [f"{name}: {note}" for note in notes]
+            except InputError as error:
+                faults.append(LeftOut(recording.path, error.words))
+            if report:
+                report("done", 1, 1)
+        photographs = {
+            number: recording.path
+            for number, recording in enumerate(self.recordings)
+            if isinstance(recording.info, PhotographInfo)
+        }
+        length_s = self.settings.photo_s
+        rest, unreadable = analyse_photographs(photographs, length_s, self.extraction, progress)
+        unload()
+        return {**made, **rest}, [*faults, *unreadable], warnings
+
+    def _analyse_clip(
+        self, recording: Recording, progress: Progress | None
+    ) -> tuple[AnalysedInput, tuple[str, ...]]:
+        analysis = self._plan(recording).run(progress)
+        features, scored = analysis.features, analysis.scored
+        worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
+        made = clip_input(
+            features,
+            analysis.shots,
+            worth,
+            scored.slope,
+            speech=analysis.speech,
+            uncut=analysis.uncut,
+            longest_s=min(_LONGEST_S, self.settings.max_clip_s or inf),
+        )
+        mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
+        said = analysis.speech.sentences if analysis.transcript else None
+        return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
+
+    def _segments(
+        self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
+    ) -> tuple[ReelSegment, ...]:
+        made, day = list[ReelSegment](), ""
+        for part in chosen:
+            recording = recordings[part.source]
+            start_s, end_s = part.start_s, part.end_s
+            speech = tuple[Interval, ...]()
+            if isinstance(recording.info, VideoInfo):
+                start_s, end_s = _on_frames(recording.info, start_s, end_s)
+                if self.music:
+                    speech = _speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
+            is_new = self.settings.titles and recording.day not in ("", day)
+            day = recording.day or day
+            title = _title(recording.day) if is_new else ""
+            made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, title, speech))
+        return tuple(made)
+
+    def _note(self, used_s: float) -> str:
+        if used_s >= _USED * self.budget_s:
+            return ""
+        if self.settings.max_clip_s is None:
+            return "nothing else differs enough"
+        return f"{format_time(self.settings.max_clip_s)} of each clip at most, and nothing twice"
+
+    def _speech_warnings(self) -> list[str]:
+        if not self.music or has_extra("speech"):
+            return []
+        return [f"speech is not looked for, so the music stays as loud: {install_extra_command('speech')}"]
+
+
+def _of_file(progress: Progress | None, name: str) -> Progress | None:
+    """Return a function that reports the frames of a file, all steps as one."""
+    if progress is None:
+        return None
+
+    def report(step: str, done: float, total: float) -> None:
+        if total:
+            progress(name, done, total)
+
+    return report
+
+
+def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extraction) -> list[ReelInput]:
+    """Return inputs with the importance of each as a whole, as if each were a picture of one film."""
+    inputs = [made.input for made in analysed]
+    means = [made.mean for made in analysed if made.mean is not None]
+    if len(means) < len(inputs):  # features without a map to sentences say nothing of importance
+        return inputs
+    step_s = resolve_spec(extraction).step_s
+    film = Features(
+        array=np.stack([made.look for made in analysed]),
+        timestamps=np.arange(len(inputs), dtype=np.float64) * step_s,
+        step_s=step_s,
+        covers_s=step_s,
+        duration_s=len(inputs) * step_s,
+        video_fps=1 / step_s,
+        extractor=extraction.extractor,
+        embeddings=unit_rows(np.stack(means)),
+    )
+    curve = importance(load_importance_checkpoint(SHIPPED_MODEL, extraction.device), film, None)
+    curve = curve * np.array([made.quality for made in analysed], np.float32)
+    expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, _LEAST)
+    return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
+
+
+def _title(day: str) -> str:
+    """Return a day in words, such as `14 July 2024`."""
+    known = date.fromisoformat(day)
+    return f"{known.day} {known:%B %Y}"
+
+
+def _on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
+    """Return a part of the same length, or up to the end, that begins with a frame."""
+    times = read_frame_times(video)
+    place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)
+    first_s = float(times[place])
+    return first_s, min(first_s + end_s - start_s, video.duration_s)
+
+
+def _speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None) -> tuple[Interval, ...]:
+    """Return the spans of a part in which somebody speaks: by its transcript, else by a voice detector."""
+    start_s, end_s = part
+    if said is None and video.has_audio and has_extra("speech"):
+        sound, length_s = probe_sound(video.path, video), end_s - start_s
+        blocks = read_sound(sound, RATE, length_s, DecodeLog(), start_s)
+        try:
+            said = [(low + start_s, high + start_s) for low, high in voice_spans([next(blocks)], _PAUSE_S)]
+        except InputError:  # its sound cannot be decoded
+            said = []
+        finally:
+            blocks.close()
+    spans = [(max(low, start_s), min(high, end_s)) for low, high in said or ()]
+    return tuple((low, high) for low, high in spans if low < high)

@@ -1,0 +1,136 @@
+"""The inputs of a reel: clips and photographs, when they were recorded, and their order."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
+from vidsum.io.provenance import identify_file
+from vidsum.pipelines.sources import is_folder, probe_video
+from vidsum.results.media import timeline_rate
+from vidsum.results.reel import Canvas, LeftOut, ReelSource
+from vidsum.summary.settings import ReelSettings
+from vidsum.types import Progress, VideoInfo
+from vidsum.video.photographs import PhotographInfo, is_photograph, probe_photograph
+from vidsum.video.recorded import in_order, video_recorded
+
+_MAX_SIDE: Final = 1920  # of the canvas
+_WIDE: Final = 1920, 1080  # of a canvas for photographs alone
+_FPS: Final = 25.0  # likewise
+_MAX_FPS: Final = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A clip or a photograph that can be read."""
+
+    path: str
+    info: VideoInfo | PhotographInfo
+    file: dict[str, Any]  # its size and hash
+    recorded: datetime | None
+
+    @property
+    def source(self) -> ReelSource:
+        is_video = isinstance(self.info, VideoInfo)
+        return ReelSource(
+            self.path,
+            "video" if is_video else "photograph",
+            self.file["bytes"],
+            self.file["sha256"],
+            self.recorded.isoformat() if self.recorded else None,
+            self.info.duration_s if isinstance(self.info, VideoInfo) else 0.0,
+        )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) as shown."""
+        if isinstance(self.info, VideoInfo):
+            return self.info.display_width, self.info.display_height
+        return self.info.width, self.info.height
+
+    @property
+    def day(self) -> str:
+        """The day on the recorder's clock, such as `2024-07-14`; empty where it is not known."""
+        return self.recorded.date().isoformat() if self.recorded else ""
+
+
+def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
+    """Return the inputs that can be read, and the others with what is wrong."""
+    recordings, left_out = list[Recording](), list[LeftOut]()
+    for number, path in enumerate(paths):
+        if progress:
+            progress("looking at files", number, len(paths))
+        try:
+            recordings.append(_read(path))
+        except InputError as error:
+            left_out.append(LeftOut(path, error.words))
+    return recordings, left_out
+
+
+def _read(path: str) -> Recording:
+    if is_folder(path):
+        raise InputError("is a folder without a video or photograph", subject=path)
+    file = identify_file(Path(path))
+    if is_photograph(Path(path)):
+        photograph = probe_photograph(path)
+        return Recording(path, photograph, file, photograph.recorded)
+    video = probe_video(path, Extraction())
+    return Recording(path, video, file, video_recorded(video))
+
+
+def in_film_order(recordings: Sequence[Recording], settings: ReelSettings) -> list[Recording]:
+    """Return recordings in the order of the film."""
+    if settings.order == "given":
+        return [*recordings]
+    by_name = sorted(recordings, key=lambda recording: (Path(recording.path).name, recording.path))
+    if settings.order == "name":
+        return by_name
+    timed = [recording for recording in by_name if recording.recorded]
+    timed.sort(key=lambda recording: in_order(recording.recorded or datetime.min))
+    return [*timed, *(recording for recording in by_name if not recording.recorded)]
+
+
+def describe_order(recordings: Sequence[Recording], settings: ReelSettings) -> list[str]:
+    """Return warnings about times that the files do not say."""
+    if settings.order != "time":
+        return []
+    untimed = [recording for recording in recordings if not recording.recorded]
+    without_zone = [part for part in recordings if part.recorded and not part.recorded.tzinfo]
+    warnings = []
+    if untimed and len(untimed) < len(recordings):
+        warnings.append(f"no recording time in {_names(untimed)}: at the end, by name")
+    elif untimed:
+        warnings.append("no file says when it was recorded: ordered by name")
+    if without_zone and len(without_zone) < len(recordings):
+        warnings.append(f"no time zone in {_names(without_zone)}: taken as UTC")
+    return warnings
+
+
+def _names(recordings: Sequence[Recording]) -> str:
+    names = [Path(recording.path).name for recording in recordings]
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def choose_canvas(recordings: Sequence[Recording]) -> Canvas:
+    """Return the commonest size and rate of the clips; without clips, a canvas for the photographs."""
+    clips = [part for part in recordings if isinstance(part.info, VideoInfo)]
+    if not clips:
+        is_upright = 2 * sum(part.size[0] < part.size[1] for part in recordings) > len(recordings)
+        return Canvas(*(_WIDE[::-1] if is_upright else _WIDE), _FPS)
+    sizes = Counter(_fitting(*part.size) for part in clips)
+    width, height = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
+    rates = Counter(_rate(part.info.fps) for part in clips if isinstance(part.info, VideoInfo))
+    return Canvas(width, height, max(rates, key=lambda rate: (rates[rate], rate)))
+
+
+def _fitting(width: int, height: int) -> tuple[int, int]:
+    scale = min(1.0, _MAX_SIDE / max(width, height))
+    return max(2, 2 * round(scale * width / 2)), max(2, 2 * round(scale * height / 2))
+
+
+def _rate(fps: float) -> float:
+    return min(float(timeline_rate(fps)[0]), _MAX_FPS)

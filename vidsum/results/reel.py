@@ -1,0 +1,161 @@
+"""A reel: one film out of clips and photographs, with where each segment comes from and why it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+
+from vidsum.results.result import Result, count_text, parse_fields
+from vidsum.results.summary import Budget
+from vidsum.types import Count, FrameRate, Interval, Length, Number, Seconds, Sha256, rules
+
+SourceKind = Literal["video", "photograph"]
+Why = Literal["importance", "picture", "time", "speech"]
+"""The term of the objective that most speaks for a segment: it stands out, shows what nothing else shows, is
+the only part of its clip or of its part of the day, or is speech."""
+
+
+@dataclass(frozen=True)
+class ReelSource:
+    """A clip or photograph, in the order of the film; those without segments are listed, too."""
+
+    path: str
+    kind: SourceKind
+    bytes: Count
+    sha256: Sha256
+    recorded: str | None  # ISO 8601, with the offset from UTC where the file says it; null: the file has none
+    length_s: Annotated[float, rules(minimum=0)]  # 0 of a photograph
+
+
+@dataclass(frozen=True)
+class ReelSegment:
+    """A part [start_s, end_s) of a source, in times from its first picture; of a photograph from 0."""
+
+    source: Count  # number in `sources`, from 0
+    start_s: Seconds
+    end_s: Seconds
+    reason: Why
+    score: float  # what the objective would lose without it, in seconds times deviations of people's scores
+    title: str = ""  # the day, on the first segment of each day
+    speech: tuple[Interval, ...] = ()  # of the source, where music is lower
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An input that cannot be read, and why."""
+
+    path: str
+    fault: str
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """Size and rate of the film."""
+
+    width: Annotated[Number, rules(multipleOf=2)]
+    height: Annotated[Number, rules(multipleOf=2)]
+    fps: FrameRate
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames per second, exactly."""
+        return Fraction(self.fps).limit_denominator(1001)
+
+
+@dataclass(frozen=True)
+class Music:
+    """A file whose sound is under the film."""
+
+    path: str
+    bytes: Count
+    sha256: Sha256
+
+
+class ReelFacts(TypedDict):
+    """One film out of many inputs.
+
+    Written by `vidsum reel`. Times of segments are in seconds from the first picture of their source;
+    intervals are half-open.
+    """
+
+    duration_s: Length  # of the film
+    footage_s: Length  # of all inputs, photographs as long as they are shown
+    budget: Budget
+    canvas: Canvas
+    fit: Literal["blur", "crop"]
+    music: Music | None
+    segments: Annotated[Sequence[ReelSegment], rules(minItems=1)]  # in the order of the film
+    sources: Annotated[Sequence[ReelSource], rules(minItems=1)]
+    left_out: Sequence[LeftOut]
+
+
+@dataclass(frozen=True, eq=False)
+class Reel(Result):
+    """One film out of clips and photographs."""
+
+    kind: ClassVar = "reel"
+    parts: ClassVar = "segments"
+
+    segments: tuple[ReelSegment, ...]  # in the order of the film
+    sources: tuple[ReelSource, ...]
+    canvas: Canvas
+    budget_s: float  # maximum length
+    footage_s: float  # length of all inputs
+    fit: Literal["blur", "crop"] = "blur"  # how pictures of another shape fill the canvas
+    music: Music | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    budget_note: str = ""  # why less than nine tenths of the budget are used; empty where they are
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the film."""
+        return float(sum(segment.length_s for segment in self.segments))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the files that it was made from."""
+        return (*(source.path for source in self.sources), *([self.music.path] if self.music else []))
+
+    def __repr__(self) -> str:
+        used = count_text(len({segment.source for segment in self.segments}), "input")
+        count = count_text(len(self.segments), "segment")
+        return f"Reel({count} of {used} out of {len(self.sources)}, {self.duration_s:g} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        facts: ReelFacts = {
+            "duration_s": self.duration_s,
+            "footage_s": self.footage_s,
+            "budget": {
+                "asked_s": self.budget_s,
+                "used_s": self.duration_s,
+                "used_share": min(self.duration_s / self.footage_s, 1.0),
+                "note": self.budget_note,
+            },
+            "canvas": self.canvas,
+            "fit": self.fit,
+            "music": self.music,
+            "segments": self.segments,
+            "sources": self.sources,
+            "left_out": self.left_out,
+        }
+        return self.document(facts)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        budget = document["budget"]
+        facts = {"budget_s": budget["asked_s"], "budget_note": budget["note"]}
+        return parse_fields(cls, {**document, **facts})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the segments as rows of a table, each with the file that it comes from."""
+        return [
+            {"file": Path(self.sources[segment.source].path).name, **vars(segment)}
+            for segment in self.segments
+        ]

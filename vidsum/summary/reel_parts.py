@@ -1,0 +1,276 @@
+"""The parts of many clips and photographs that a reel may take, and the choice among them.
+
+All inputs are one film, of which the objective of summaries (`vidsum.summary.objective`) chooses parts. Time
+counts by inputs, not by footage: every input and every part of a day weighs the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from vidsum.grounding.scenes import look_cosine
+from vidsum.models.scaling import logit, unit_rows
+from vidsum.results.features import Features
+from vidsum.results.reel import Why
+from vidsum.results.shots import Shots
+from vidsum.summary.constraints import VideoFrames, cut_edges, frames_at, to_frames
+from vidsum.summary.content import content_of, likeness, scenes_in
+from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
+from vidsum.summary.optimise import maximise
+from vidsum.summary.speech_units import SpokenParts
+from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
+from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
+
+SHORTEST_S: Final = 2.0  # of a part, unless the clip is shorter
+_PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs: this bounds the memory
+_LOOKS: Final = 8  # pictures that stand for an input
+_APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
+_QUARTERS: Final = 4  # parts of a day, by its inputs
+_LEAST: Final = 0.02  # lower importance counts as this
+_TICKS: Final = 1000  # a second
+_ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
+_USED: Final = 0.9  # fraction of the budget that is enough
+
+
+@dataclass(frozen=True, eq=False)
+class ReelPart:
+    """A part [start_s, end_s) of an input."""
+
+    start_s: float
+    end_s: float
+    importance: float  # in deviations of people's scores, above the input's mean
+    n_shots: int
+    spoken: float  # how certain it is that something is said, in [0, 1]
+    look: FloatArray  # [D] mean feature
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, eq=False)
+class ReelInput:
+    """An input as the choice sees it."""
+
+    parts: tuple[ReelPart, ...]
+    looks: FloatArray  # [K, D] features that stand for it
+    importance: float = 0.0  # of the whole, in deviations, against the other inputs
+    day: str = ""
+
+
+@dataclass(frozen=True)
+class ChosenPart:
+    """A part that is in the reel, and why."""
+
+    source: int
+    start_s: float
+    end_s: float
+    reason: Why
+    score: float  # what the objective loses without it
+
+
+def photograph_input(feature: FloatArray, length_s: float) -> ReelInput:
+    """Return a photograph, whose feature is [D], as an input of one part."""
+    return ReelInput((ReelPart(0.0, length_s, 0.0, 1, 0.0, feature),), feature[None])
+
+
+def clip_input(
+    features: Features,
+    shots: Shots,
+    worth: FloatArray,
+    slope: float,
+    *,
+    speech: SpokenParts,
+    uncut: Sequence[Interval],
+    longest_s: float,
+) -> ReelInput:
+    """Return a clip with the parts of it that are worth the most: windows of its shots, and its speech.
+
+    Args:
+        worth: [T] importance in [0, 1], less where pictures are bad.
+        slope: of people's scores on the logit of the importance.
+        uncut: spans in which no part begins or ends, unless they leave no place.
+        longest_s: of a window.
+    """
+    video = to_frames(features, shots, features.duration_s, (), ())
+    n_frames = len(video.required)
+    sampled = np.minimum(frames_at(features.timestamps, video.fps), n_frames - 1)
+    sums = np.concatenate([[0.0], np.cumsum(frame_curve(worth, sampled, video.edges))])
+    units = _windows(video, sums, allowed_cuts(uncut, video.fps, n_frames), speech.is_said(video), longest_s)
+    certain = dict.fromkeys(units, 0.0)
+    certain |= {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
+    mean = _expected(float(worth.mean()), slope)
+    made = list[ReelPart]()
+    for unit, spoken in certain.items():
+        first, last = np.searchsorted(sampled, (unit.start, unit.end)).tolist()
+        rows = features.array[min(first, len(sampled) - 1) : max(last, first + 1)]
+        made.append(
+            ReelPart(
+                unit.start / video.fps,
+                min(unit.end / video.fps, features.duration_s),
+                _expected(float(sums[unit.end] - sums[unit.start]) / unit.size, slope) - mean,
+                1 + int(((video.edges > unit.start) & (video.edges < unit.end)).sum()),
+                spoken,
+                rows.mean(axis=0),
+            )
+        )
+    places = np.linspace(0, len(features.array) - 1, min(_LOOKS, len(features.array))).astype(np.int64)
+    return ReelInput(tuple(made), features.array[places])
+
+
+def _windows(
+    video: VideoFrames, sums: TimeArray, places: IntArray, said: BoolArray, longest_s: float
+) -> list[Unit]:
+    """Return the windows of a clip that are worth the most, of each shot and of all."""
+    shortest = min(max(round(SHORTEST_S * video.fps), 1), len(said))
+    longest = max(int(longest_s * video.fps), shortest)
+    silent = replace(video, edges=cut_edges(video.edges, video.required, said), dropped=said)
+    units, anywhere = list[Unit](), np.arange(len(sums))
+    for spots, least in (places, shortest), (anywhere, shortest), (anywhere, 1):
+        units = units or window_units(silent, WindowFinder(sums, spots, least), longest)
+    units.sort(key=lambda unit: -(sums[unit.end] - sums[unit.start]) / unit.size)
+    taken = dict[int, int]()
+    best = list[Unit]()
+    for unit in units:
+        taken[unit.cell] = taken.get(unit.cell, 0) + 1
+        if taken[unit.cell] <= _PER_SHOT and len(best) < _PER_CLIP:
+            best.append(unit)
+    return best
+
+
+def _expected(worth: float, slope: float) -> float:
+    return slope * float(logit(np.array(worth), _LEAST))
+
+
+def choose_parts(
+    inputs: Sequence[ReelInput], extractor: str, budget_s: float, most_s: float | None
+) -> list[ChosenPart]:
+    """Return the parts of a reel, in the order of its inputs.
+
+    Args:
+        inputs: in the order of the film.
+        extractor: of the features.
+        budget_s: maximum length of the reel; the result may be empty if no part fits.
+        most_s: of the silent parts of an input together.
+    """
+    parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
+    parts = [(number, part) for number, part in parts if part.length_s <= budget_s]
+    if not parts:
+        return []
+    sources = np.array([number for number, _ in parts])
+    terms = _terms(inputs, parts, sources, extractor, budget_s)
+    sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
+    room = int(budget_s * _TICKS + 1e-6)
+    for cosine in (look_cosine(extractor), *_ALIKE):
+        exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s)
+        numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
+        if sizes[numbers].sum() >= _USED * room:
+            break
+    numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
+    return [
+        ChosenPart(int(sources[number]), part.start_s, part.end_s, *terms.why(number, numbers))
+        for number in numbers
+        for part in [parts[number][1]]
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The objective of N parts, and what its terms are about."""
+
+    objective: Objective
+    spoken: TimeArray  # [N] value of speech
+    is_time: BoolArray  # [J] whether what is shown is a time; else it is a picture
+    rows: FloatArray  # [N, D] mean feature of each part, of length 1
+
+    def why(self, number: int, chosen: Sequence[int]) -> tuple[Why, float]:
+        """Return the term that says most for a part among the others, and what they lose without it."""
+        objective = self.objective
+        others = [other for other in chosen if other != number]
+        added = np.maximum(objective.shows[number] - objective.represented(others), 0)
+        gains: dict[Why, float] = {
+            "time": float(added[self.is_time].sum()),
+            "picture": float(added[~self.is_time].sum()),
+            "speech": float(self.spoken[number]),
+        }
+        gains["importance"] = float(objective.values[number]) - gains["speech"]
+        total = float(objective.values[number] + added.sum())
+        return max(gains, key=lambda name: gains[name]), total
+
+
+def _terms(
+    inputs: Sequence[ReelInput],
+    parts: Sequence[tuple[int, ReelPart]],
+    sources: IntArray,
+    extractor: str,
+    budget_s: float,
+) -> _Terms:
+    n_parts, looks = len(parts), np.concatenate([source.looks for source in inputs])
+    rows = unit_rows(np.concatenate([np.stack([part.look for _, part in parts]), looks]).astype(np.float32))
+    features = Features(
+        rows, np.arange(len(rows), dtype=np.float64), 1.0, 1.0, float(len(rows)), 1.0, extractor
+    )
+    spans = [slice(place, place + 1) for place in range(len(rows))]
+    content = content_of(features, spans, np.full(len(rows), -1))
+    samples = np.arange(n_parts, len(rows))
+    shares = np.concatenate([np.full(len(source.looks), 1 / len(source.looks)) for source in inputs])
+    alike = likeness(content, spans[:n_parts], samples) * (shares / len(inputs)).astype(np.float32)
+    scenes = scenes_in(content, spans[:n_parts], 1)
+    seconds = np.array([part.length_s for _, part in parts])
+    spoken = np.array([part.spoken for _, part in parts])
+    above = np.array([inputs[number].importance + part.importance for number, part in parts])
+    values = unit_values(seconds, above, [part.n_shots for _, part in parts], spoken)
+    times = _times(inputs)[sources]
+    shows = representation(alike, times, scenes * WEIGHTS.scene, budget_s)
+    is_time = np.zeros(shows.shape[1], np.bool_)
+    is_time[len(samples) : len(samples) + times.shape[1]] = True
+    objective = Objective(values, shows, np.zeros(shows.shape[1], np.float32))
+    return _Terms(objective, seconds * spoken * WEIGHTS.speech, is_time, rows[:n_parts])
+
+
+def _times(inputs: Sequence[ReelInput]) -> BoolArray:
+    """Return [I, Q] the times that inputs show: the part of its day, and itself; both weigh the same."""
+    days = [source.day for source in inputs]
+    of_days = np.zeros((len(inputs), _QUARTERS * len(set(days))), np.bool_)
+    for number, day in enumerate(dict.fromkeys(days)):
+        members = [place for place, other in enumerate(days) if other == day]
+        for rank, member in enumerate(members):
+            first = rank * _QUARTERS // len(members)
+            last = max((rank + 1) * _QUARTERS // len(members), first + 1)
+            of_days[member, number * _QUARTERS + first : number * _QUARTERS + last] = True
+    repeats = ceil(len(inputs) / of_days.shape[1])
+    return np.hstack([np.repeat(of_days, repeats, axis=1), np.eye(len(inputs), dtype=np.bool_)])
+
+
+class _Exclusion:
+    """Which parts may not join others: too near, too much of one clip, or alike."""
+
+    def __init__(
+        self,
+        parts: Sequence[ReelPart],
+        sources: IntArray,
+        rows: FloatArray,
+        cosine: float,
+        most_s: float | None,
+    ) -> None:
+        """Take N parts with their inputs [N] and features [N, D]; from a `cosine` on two are alike."""
+        self._sources, self._rows, self._cosine, self._most_s = sources, rows, cosine, most_s
+        self._starts = np.array([part.start_s for part in parts])
+        self._ends = np.array([part.end_s for part in parts])
+        self._silent = np.array([not part.spoken for part in parts])
+
+    def excluded(self, chosen: Sequence[int], unit: int) -> IntArray:
+        """Return which parts may not join any more where `unit` joins the chosen ones."""
+        same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
+        apart_s = np.where(silent, _APART_S, 0.0)
+        near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
+        is_out = (same & near) | (silent & (self._rows @ self._rows[unit] >= self._cosine))
+        if self._most_s is not None:
+            lengths, limited = self._ends - self._starts, same & silent
+            used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
+            is_out |= limited & (used_s + lengths > self._most_s + 1e-6)
+        is_out[unit] = True
+        return np.flatnonzero(is_out)

@@ -1,0 +1,94 @@
+"""Photographs: upright pictures of files that Pillow reads, and when they were taken."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import av
+import numpy as np
+from PIL import Image, ImageOps
+
+from vidsum.errors import InputError
+from vidsum.io.packages import has_extra, install_extra_command
+from vidsum.types import Picture
+from vidsum.video.recorded import photograph_recorded
+
+_HEIC: Final = (".heic", ".heif")
+_ENDINGS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", *_HEIC})
+_EXIF: Final = 0x8769  # the part of a file's tags that the camera writes
+_ORIENTATION: Final = 0x0112
+_TURNED: Final = (5, 6, 7, 8)  # orientations that swap width and height
+_MAX_PIXELS: Final = 250_000_000  # a photograph of more would take a gigabyte
+
+
+@dataclass(frozen=True)
+class PhotographInfo:
+    """Facts about a photograph, of which the picture was not decoded."""
+
+    path: str
+    width: int
+    height: int  # with the width: the size as shown, upright
+    recorded: datetime | None
+
+
+def is_photograph(path: Path) -> bool:
+    """Return whether a file is taken for a photograph, by its name."""
+    return path.suffix.lower() in _ENDINGS
+
+
+def probe_photograph(path: str) -> PhotographInfo:
+    """Return facts about a photograph. Raises InputError: it cannot be read, or is HEIC without its extra."""
+    with _opened(path) as image:
+        exif = image.getexif()
+        width, height = image.size
+        if exif.get(_ORIENTATION) in _TURNED and image.format != "TIFF":  # of which Pillow knows
+            width, height = height, width
+        return PhotographInfo(path, width, height, photograph_recorded(exif.get_ifd(_EXIF)))
+
+
+def read_photograph(path: str, max_side: int) -> Picture:
+    """Return the upright [H, W, 3] RGB picture of a photograph, its longer side at most `max_side` pixels.
+
+    Raises InputError: it cannot be read, or is HEIC without its extra.
+    """
+    with _opened(path) as image:
+        image.draft("RGB", (max_side, max_side))  # JPEG is decoded at a fraction of its size
+        upright = ImageOps.exif_transpose(image).convert("RGB")
+        upright.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+        return np.asarray(upright, np.uint8)
+
+
+def frame_of(picture: Picture) -> av.VideoFrame:
+    """Return an RGB picture [H, W, 3] as a frame."""
+    return av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Image.Image]:
+    if Path(path).suffix.lower() in _HEIC:
+        if not has_extra("heic"):
+            hint = install_extra_command("heic")
+            raise InputError("is HEIC, which needs pi-heif", hint=hint, subject=path)
+        from pi_heif import register_heif_opener
+
+        register_heif_opener()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd tags; a picture that is too large is refused below
+            with Image.open(path) as image:
+                if image.width * image.height > _MAX_PIXELS:
+                    raise InputError(f"has {image.width} x {image.height} pixels, too many", subject=path)
+                yield image
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        ArithmeticError,
+        Image.DecompressionBombError,
+    ) as error:
+        raise InputError("cannot be read as a photograph", subject=path) from error
