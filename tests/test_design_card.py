@@ -101,7 +101,7 @@ def test_readers_see_the_pictures_of_the_default(
 ) -> None:
     publish("googlenet")
     for name in ("pyav", reader):
-        options = ("--reader", name, "--no-cache", *CPU)
+        options = ("--reader", name, "--fps", "1", "--no-cache", *CPU)
         run("extract", film, "--extractor", "googlenet", *options, "-o", f"{name}.npz")
     default, other = features_in("pyav.npz"), features_in(f"{reader}.npz")
     assert default.shape == other.shape

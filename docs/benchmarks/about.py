@@ -10,10 +10,9 @@ precision where each time has the actions of half a film later, which are of ano
 to the precision with the film's actions in their places.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -23,13 +22,18 @@ from docs.benchmarks.action_moments import EXTRA, Half, action_films, joined_act
 from docs.benchmarks.grounding import resampled
 from docs.benchmarks.joined import KINDS, composite, truth_of
 from docs.benchmarks.natural import natural_films
+from vidsum.features.settings import Extraction
 from vidsum.grounding.actions import mix_actions
-from vidsum.grounding.spaces import ClassMixture
 from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.summarize import summarize
-from vidsum.results.features import Features
 from vidsum.results.summary import Summary
-from vidsum.types import Interval, TimeArray
+from vidsum.shots.segmentation import find
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.guided import guide_importance
+from vidsum.summary.score import best_score, candidate_models
+from vidsum.summary.settings import Selection
+from vidsum.types import Interval
 
 _LEAST_S = 2.0
 _MOST = 0.9  # of a film that a summary may be
@@ -64,23 +68,29 @@ def row(name: str, films: Sequence[tuple[Path, MomentVideo]], most: int | None) 
     return f"| {' | '.join(cells)} |"
 
 
-def mix_later_actions(movement: Features, middles_s: TimeArray, shots_s: TimeArray) -> ClassMixture:
-    """The actions of half a film later, or earlier in its second half."""
-    mixture = mix_actions(movement, middles_s, shots_s)
-    return replace(mixture, probabilities=np.roll(mixture.probabilities, len(middles_s) // 2, axis=0))
+def guided_precisions(path: Path, truth: MomentVideo) -> Iterator[tuple[str, list[float]]]:
+    """Of each query: without actions, with the film's, and with those of half a film later at each time."""
+    opened = open_in_space("vse", path, Extraction(), actions=True)
+    (features, movement), pictures = opened.read()
+    shots = find(features, ShotSettings(), pictures)
+    models = candidate_models(Selection().model, *opened.kind)
+    importance = best_score(models, features, shots, Selection(), 1.0).importance
+    middles_s = features.timestamps + features.step_s / 2
+    actions = mix_actions(movement, middles_s, shots.edges_s)
+    later = replace(actions, probabilities=np.roll(actions.probabilities, len(middles_s) // 2, axis=0))
+    for query in truth.queries:
+        true = [any(low <= time_s < high for low, high in query.windows) for time_s in features.timestamps]
+        curves = [
+            guide_importance(importance, features, (query.text,), actions=used)
+            for used in (None, actions, later)
+        ]
+        if any(true):
+            yield query.qid, [100 * float(average_precision_score(true, curve)) for curve in curves]
 
 
 def exchange_row(name: str, films: Sequence[tuple[Path, MomentVideo]]) -> str:
     """A row of the table of exchanged actions."""
-    rows, clips = [], []
-    for path, truth in films:
-        for query in truth.queries:
-            budget_s = max(_LEAST_S, shared_s(query.windows, [(0.0, truth.duration_s)]))
-            made = [summarize(path, budget_s, about=query.text, actions=actions) for actions in (False, True)]
-            with patch("vidsum.pipelines.summarize.mix_actions", mix_later_actions):
-                made.append(summarize(path, budget_s, about=query.text))
-            rows.append([measured(summary, query.windows)[1] for summary in made])
-            clips.append(query.qid)
+    clips, rows = zip(*(row for film in films for row in guided_precisions(*film)), strict=True)
     without, own, later = np.transpose(rows)
     change = (later - own)[:, None]
     low, high = np.percentile(resampled(change, clips), [2.5, 97.5], axis=0)[:, 0]

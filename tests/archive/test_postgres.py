@@ -202,14 +202,14 @@ def test_offline_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
         deep("UPDATE files SET mtime_ns = -9223372036854775808"),
         deep("UPDATE files SET gone_s = 'NaN'"),
         deep("UPDATE shots SET start_s = 9"),
-        "UPDATE passages SET certain = 'NaN'",
+        deep("UPDATE passages SET certain = 'NaN'"),
         deep("UPDATE passages SET end_s = '-Infinity'"),
         "DELETE FROM passages",
-        "ALTER TABLE videos DROP COLUMN added_s",
+        deep("ALTER TABLE videos DROP COLUMN added_s"),
         "ALTER TABLE files ALTER COLUMN mtime_ns TYPE TEXT",
         "DROP TABLE shots",
-        "DROP TABLE claims",
-        "ALTER TABLE passages DROP COLUMN words",
+        deep("DROP TABLE claims"),
+        deep("ALTER TABLE passages DROP COLUMN words"),
     ],
 )
 def test_hostile_rows_on_a_server(url: str, videos: Path, statement: str) -> None:

@@ -83,7 +83,7 @@ def test_repeated_tensor(tmp_path: Path) -> None:
         add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(deep(seed) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, *(deep(seed) for seed in range(1, 12))])
 def test_published_model_of_other_shapes(tmp_path: Path, seed: int) -> None:
     whole = at_random(moment_detr(16, 8, 12, 12))
     for name in list(whole)[seed::12]:

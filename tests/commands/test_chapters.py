@@ -62,7 +62,8 @@ def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bo
         shade = shades[min(int(number / (5 * shot_s)), n_shots - 1)]
         return np.broadcast_to(shade, (height, width, 3)).copy()
 
-    return media.make_video(path, n_frames=round(n_shots * shot_s * 5), fps=5, paint=paint, sound=sound).path
+    n_frames = round(n_shots * shot_s * 5)
+    return media.make_video(path, n_frames=n_frames, fps=5, paint=paint, sound=sound, sound_rate=16_000).path
 
 
 def topical(first_s: float = 0.4) -> list[tuple[float, float, str]]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import deep
+from tests.lab.datasets.h5_files import of_mr_hisum, write
 from tests.lab.datasets.made import write_mat, write_protocol
 from tests.lab.evaluation.annotated import dataset
 from tests.program import Run, check_schema, read_valid
@@ -29,6 +31,20 @@ def mine() -> Path:
     scores = {video.name.partition("/")[2]: video.gtscore.tolist() for video in videos}
     Path("mine.json").write_text(json.dumps(scores))
     return Path("mine.json")
+
+
+def test_regression_on_mr_hisum_is_trained_and_evaluated(run: Run) -> None:
+    names = [f"video_{number}" for number in range(8)]
+    groups = {name: of_mr_hisum((8, 14, 20, 26, 33, 40), seed) for seed, name in enumerate(names)}
+    write(Path("mr_hisum.h5"), **groups)
+    split = {"train_keys": names[:6], "val_keys": [names[6]], "test_keys": [names[7]]}
+    Path("mrsum_split.json").write_text(json.dumps(split))
+    run("train", "ridge", "--data", "mr_hisum.h5", "--splits", "mrsum_split.json", "--out", "run")
+    ran = run("evaluate", "summary", "--data", "mr_hisum.h5", "--run", "run", "-o", "report.json")
+    assert "1 video, 1 annotator each" in ran.out
+    (row,) = (row for row in read_valid("report.json", "evaluation")["rows"] if row["name"] == "run")
+    assert list(row["videos"]) == ["mr_hisum/video_7"]
+    assert row["key_shots"][0]["captured"] is not None
 
 
 def test_evaluate_baselines(run: Run, data: Path) -> None:
@@ -192,7 +208,7 @@ def test_edited_picture_of_attention_is_refused(run: Run, film: Path, model: Pat
 
 @pytest.mark.parametrize(
     ("part", "name", "text"),
-    [("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],
+    [deep("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],
 )
 def test_picture_of_attention_names_its_part(
     run: Run, film: Path, model: Path, part: str, name: str, text: str

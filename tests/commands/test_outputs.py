@@ -269,7 +269,7 @@ def test_output_with_the_name_of_an_input_is_refused(film: Path, run: Run) -> No
     assert Path("film_summary_summary.mp4").exists()
 
 
-@pytest.mark.parametrize("letter", ["x", "\U0001f600"])
+@pytest.mark.parametrize("letter", [deep("x"), "\U0001f600"])
 def test_shortened_names(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
     stub.install(monkeypatch)
     size = len(letter.encode())

@@ -73,7 +73,7 @@ def shorts_in(path: str = "talk_shorts.json") -> list[dict[str, object]]:
 
 def test_clips_subtitles_and_titles_are_written(talk: Path, run: Run) -> None:
     ran = run("shorts", talk, "-n", 2, *SHORT)
-    assert ran.out.splitlines()[-1] == "talk_shorts.json and 2 clips in .: 2 shorts by speech"
+    assert "talk_shorts.json and 2 clips in .: 2 shorts by speech" in ran.out.splitlines()
     made = [
         "talk_short_1.mp4",
         "talk_short_1.srt",

@@ -29,6 +29,7 @@ def test_clear_phrases_are_there(sentence: str, phrases: list[str]) -> None:
         ("The fact chops down the list.", "fact chops"),
         ("Of all the highly skilled, two came.", "highly skilled"),
         ("The primary aim shifts to others.", "primary aim shifts"),
+        ("Draw the line perpendicular to it.", "line perpendicular"),
         ("The log of I'm not sure.", "log of I'm"),
         ("In the beautiful and cold country.", "beautiful"),
     ],

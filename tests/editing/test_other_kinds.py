@@ -124,6 +124,7 @@ def test_rename_merge_and_move_a_chapter(browser: Any, spoken_record: Record) ->
         title.fill("A new name")
         title.press("Enter")
         said(tab, "Renamed")
+        assert tab.evaluate("document.activeElement.value") == "A new name"
         tab.get_by_role("button", name="Merge with the chapter before: Part 3").click()
         said(tab, "Merged")
         assert parts(server) == [(0, 15), (15, 30), (30, 60)]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.conftest import deep_but
 from tests.features import networks
 from tests.features.conftest import RandomClips, make_clips
 from vidsum.checkpoints.registry import HubSource, builtin_entries
@@ -55,9 +56,7 @@ def test_features_and_class_scores_agree_with_torchvision(random_clips: RandomCl
     np.testing.assert_allclose(extractor.logits(features), logits, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "name", ["clip", "mobileclip2-s0", pytest.param("siglip2-b16-256", marks=pytest.mark.deep)]
-)
+@pytest.mark.parametrize("name", deep_but({"clip"}, ["clip", "mobileclip2-s0", "siglip2-b16-256"]))
 def test_clip_family_agrees_with_open_clip(random_clips: RandomClips, name: str) -> None:
     from open_clip.pretrained import get_pretrained_cfg
 

@@ -184,7 +184,7 @@ def test_scores_mean_the_same_in_each_window() -> None:
 
 @pytest.mark.parametrize(("name", "sampled"), [("mrnet", False), ("qd-detr", False), ("qd-detr", True)])
 @given(
-    n_rows=st.integers(1, 400),
+    n_rows=st.integers(1, 160),
     step_s=st.sampled_from([0.5, 1.0, 3.0]),
     clip_s=st.sampled_from([0.5, 1.0, 2.0, 2.5]),
     rest_s=st.sampled_from([0.0, 0.3]),

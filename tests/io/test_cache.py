@@ -104,7 +104,7 @@ def test_processes_pass_the_limit_by_a_thirty_second_each(
 ) -> None:
     monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "1")
     rooms: list[dict[tuple[Path, int], int]] = [{}, {}, {}]  # of three processes
-    for number in range(900):
+    for number in range(450):
         monkeypatch.setattr(cache, "_room", rooms[number % 3])
-        store_bytes("rows", {"of": number}, bytes(5000))
+        store_bytes("rows", {"of": number}, bytes(10_000))
         assert cache_state()["bytes"] <= 2**20 * (1 + 3 / 32)

@@ -32,7 +32,13 @@ def test_neighbouring_sentences_make_passages() -> None:
 
 
 @pytest.mark.parametrize(
-    "second", ["But it came late to the West.", "They came late.", "For example, Mainz had it."]
+    "second",
+    [
+        "But it came late to the West.",
+        "There was also Mainz.",
+        "They came late.",
+        "For example, Mainz had it.",
+    ],
 )
 def test_no_passage_begins_in_the_middle_of_a_thought(second: str) -> None:
     assert thoughts(OLD, second) == [OLD, f"{OLD} {second}"]

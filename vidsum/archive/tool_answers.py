@@ -1,4 +1,4 @@
-"""The answers of the tools of `vidsum mcp`; a model reads their names, docstrings and fields."""
+"""The answers of the tools of `vidsum mcp`: a model sees their docstrings and fields."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final

@@ -21,10 +21,10 @@ _LEADING: Final = frozenset(
         "a an the my our your their his its her every each some any no many several most few all both "
         "of in on at by for from with without within into onto through over under between among against "
         "about across along around behind near towards toward upon like than during beyond "
-        "good great nice little big whole certain various actual real different same whole entire other",
+        "phrase good great nice little big whole certain various actual real different same entire other",
     )
 )
-"""Words that a noun phrase follows: determiners, prepositions, and adjectives that say little."""
+"""Words that a noun phrase follows: determiners, prepositions, and words that say little."""
 _AFTER_VERBS: Final = frozenset(
     re.findall(
         r"[\w']+",
@@ -38,7 +38,7 @@ _AUXILIARIES: Final = frozenset(
         r"[\w']+", "is are was were has have had can could will would should must may might do does did"
     )
 )
-_NO_NOUN: Final = re.compile(r".*(ly|ful|ous|able|ible|less|ed|'s|’s|n't|n’t|'re|'ve|'ll)")
+_NO_NOUN: Final = re.compile(r".*(ly|[cgmnp][iu]lar|ful|ous|able|ible|less|ed|'s|’s|n't|n’t|'re|'ve|'ll)")
 
 
 def find_phrases(sentence: str) -> Iterator[str]:

@@ -177,7 +177,10 @@ class _Work:
         if transcript is None:
             spans = [(part.start_s, part.end_s) for part in picked]
             seen = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
-            return [sentence.text.rstrip(".") or f"Short {n}" for n, sentence in enumerate(seen, 1)]
+            titles = list[str]()
+            for number, text in enumerate((sentence.text.rstrip(".") for sentence in seen), 1):
+                titles.append(text if text and text not in titles else f"Short {number}")
+            return titles
         language = transcript.language or "auto"
         embed = partial(encode_in, language=language, encode_english=load_text_encoder(ENCODER).encode)
         inside = {text for part in picked for text in part.texts}

@@ -32,7 +32,7 @@ _SAME: Final = 0.5  # fraction of three words in a row that two passages share, 
 _CONTINUES: Final = re.compile(
     r"\W*(and|but|or|yet|still|because|for example|for instance|in other words|similarly|likewise|moreover|"
     r"furthermore|besides|meanwhile|finally|again|another|other|the other|the same|as|of course|in fact|"
-    r"indeed|more|after all|even|either way)\b",
+    r"indeed|more|after all|even|either way|(\w+\W+){1,3}also)\b",
     re.IGNORECASE,
 )
 """Beginnings of English sentences that go on with what was said before."""

@@ -1,5 +1,6 @@
 """Small h5 files in the field's layout, for the tests."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,15 @@ def published(seed: int = 0) -> Datasets:
         "picks": np.arange(0, N_FRAMES, 15, np.int32),
         "video_name": "a title",
     }
+
+
+def of_mr_hisum(ends: Sequence[int], seed: int = 0, **datasets: Any) -> Datasets:
+    """A group as public code of Mr. HiSum reads it: a sample a second; a shot ends where the next begins."""
+    rng, steps = np.random.default_rng(seed), 40
+    points = np.stack([[0, *ends[:-1]], ends], axis=1)
+    scores = rng.random(steps)
+    made = {"features": rng.random((steps, 4), np.float32), "gtscore": scores, "change_points": points}
+    return {**made, "gtsummary": (scores > 0.8).astype(np.float32), **datasets}
 
 
 def write(path: Path, **groups: Datasets) -> Path:

@@ -1,8 +1,6 @@
 """Annotated videos: published files, all variants of their datasets, repairs and refusals."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from tests.lab.datasets.h5_files import (
     Datasets,
     assert_same,
     changed,
+    of_mr_hisum,
     only,
     published,
     write,
@@ -65,15 +64,6 @@ def test_videos_come_as_people_count(tmp_path: Path) -> None:
     groups = {f"video_{number}": published(number) for number in (10, 2, 1)}
     videos = read_annotated(write(tmp_path / "x.h5", **groups))
     assert list(videos) == ["x/video_1", "x/video_2", "x/video_10"]
-
-
-def of_mr_hisum(ends: Sequence[int], **datasets: Any) -> Datasets:
-    """A group as public code of Mr. HiSum reads it: a sample a second; a shot ends where the next begins."""
-    rng, steps = np.random.default_rng(0), 40
-    points = np.stack([[0, *ends[:-1]], ends], axis=1)
-    scores = rng.random(steps)
-    made = {"features": rng.random((steps, 4), np.float32), "gtscore": scores, "change_points": points}
-    return {**made, "gtsummary": (scores > 0.8).astype(np.float32), **datasets}
 
 
 @pytest.mark.parametrize("ends", [(8, 20, 40), (8, 20, 39)], ids=["exclusive", "the last inclusive"])

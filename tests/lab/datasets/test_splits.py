@@ -135,6 +135,13 @@ def test_keys_that_name_the_dataset_are_understood(tmp_path: Path, suffix: str, 
     assert read_splits(path, ALL) == [Split("x-1", ("ovp/video_1",), ("tvsum/video_2",))]
 
 
+def test_single_split_of_mr_hisum_is_read_without_its_validation(tmp_path: Path) -> None:
+    parts = {"train_keys": ["video_1"], "val_keys": ["video_2"], "test_keys": ["video_3"]}
+    (tmp_path / "mrsum_split.json").write_text(json.dumps(parts))
+    (split,) = read_splits(tmp_path / "mrsum_split.json", names("mr_hisum", 3))
+    assert split == Split("mrsum_split-1", ("mr_hisum/video_1",), ("mr_hisum/video_3",))
+
+
 def test_keys_without_a_dataset_are_of_the_only_one_or_of_the_file_s_name(tmp_path: Path) -> None:
     content: dict[str, object] = {"train_keys": ["video_1"], "test_keys": ["video_2"]}
     (split,) = read_splits(write(tmp_path / "x.json", content), names("mine", 2))

@@ -39,7 +39,10 @@ const show = (next, text) => {
   const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow) : parts.map(row);
   const focused = document.activeElement?.closest("#parts li") && [...byId("parts").children].indexOf(document.activeElement.closest("li"));
   byId("parts").replaceChildren(...rows);
-  if (Number.isInteger(focused)) byId("parts").children[Math.min(focused, rows.length - 1)]?.querySelector("input, .part")?.focus();
+  if (Number.isInteger(focused)) {
+    const item = byId("parts").children[Math.min(focused, rows.length - 1)];
+    (item?.querySelector("input") ?? item?.querySelector(".part"))?.focus();
+  }
   drawLane();
   if (byId("all").open) list();
   if (text) say(text);

@@ -98,7 +98,8 @@ def captured(summaries: BoolArray, scores: npt.ArrayLike) -> TimeArray:
     values = np.asarray(scores, np.float64)
     spread = float(values.std())
     standard = (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
-    return np.asarray((summaries @ standard) / np.maximum(summaries.sum(axis=1), 1))
+    # each row by itself: a product of matrices would round by how many rows there are
+    return np.array([standard[chosen].mean() if chosen.any() else 0.0 for chosen in summaries])
 
 
 CHANGE_POINTS: Final = "change-points"  # name of the segmentation that comes with the data

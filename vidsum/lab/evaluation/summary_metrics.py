@@ -97,7 +97,7 @@ class SummaryMeasures:
     def figures(self) -> dict[str, str]:
         """Return the mean: tau and rho with a sign, the F-measures of `key_shot_columns`, and `captured`.
 
-        `captured` is of the last knapsack and segmentation, with its 95 % interval over videos.
+        `captured` is of the first segmentation and the last knapsack, with its 95 % interval over videos.
         """
         ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
         key_shots = key_shot_columns(self.mean.key_shots)
@@ -108,7 +108,7 @@ class SummaryMeasures:
                 for head, value in ranks.items()
             },
             **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
-            "captured": _with_interval([video.key_shots[-1].captured for video in self.videos.values()]),
+            "captured": _with_interval([_captured(video.key_shots) for video in self.videos.values()]),
         }
 
 
@@ -122,6 +122,11 @@ def key_shot_columns(measures: Sequence[KeyShotMeasures]) -> dict[str, float | N
         for m in measures
         for head, value in (("F max", m.f_max), ("F avg", m.f_avg))
     }
+
+
+def _captured(measures: Sequence[KeyShotMeasures]) -> float | None:
+    """Return `captured` of the first segmentation, by the last knapsack."""
+    return [m.captured for m in measures if m.segmentation == measures[0].segmentation][-1]
 
 
 def interval_of_mean(values: Sequence[float]) -> tuple[float, float] | None:
