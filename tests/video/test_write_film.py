@@ -181,3 +181,27 @@ def test_silent_music_is_refused(tmp_path: Path) -> None:
             music=str(music.path),
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["music.mp4", "mute.mp4"]
+
+
+def test_hdr_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.video.write_film.describe_hdr", lambda path, stream: "is HDR (PQ)")
+    info = probe(make_video(tmp_path / "phone.mp4").path)
+    parts = [FilmPart(info.path, info, 0.0, 0.4), FilmPart(info.path, info, 0.6, 1.0)]
+    assert write_film(parts, (64, 48), Fraction(25), tmp_path / "film.mp4") == ("phone.mp4: is HDR (PQ)",)
+
+
+def test_colours_of_all_matrices_become_one(tmp_path: Path) -> None:
+    def paint(number: int, width: int, height: int) -> npt.NDArray[np.uint8]:
+        return np.full((height, width, 3), (200, 60, 40), np.uint8)
+
+    parts = []
+    for matrix in (1, 5):
+        info = probe(make_video(tmp_path / f"{matrix}.mp4", paint=paint, colorspace=matrix).path)
+        parts.append(FilmPart(info.path, info, 0.0, 0.4))
+    write_film(parts, (64, 48), Fraction(25), tmp_path / "film.mp4")
+    with av.open(str(tmp_path / "film.mp4")) as container:
+        pictures = [
+            frame.to_ndarray(format="rgb24")[24, 32].astype(int) for frame in container.decode(video=0)
+        ]
+    for picture in pictures:
+        assert picture == pytest.approx([200, 60, 40], abs=8)

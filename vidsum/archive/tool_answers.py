@@ -107,3 +107,21 @@ class ShortsAnswer(AnswerPage):
 
     shorts: list[WrittenShort] = field(default_factory=list)
     untrusted: str = _UNTRUSTED
+
+
+@dataclass(frozen=True)
+class SourceSpan:
+    """A part [start_s, end_s) of a video."""
+
+    video: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReelAnswer(AnswerPage):
+    """The film that was written, and its parts, in order."""
+
+    path: str
+    duration_s: float
+    parts: list[SourceSpan] = field(default_factory=list)

@@ -18,7 +18,6 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.folders import Folders, ToolUseError, resolve
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.paging import round_facts, to_page
-from vidsum.archive.reel_answer import ReelAnswer, SourceSpan
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.archive.tool_answers import (
     ClipAnswer,
@@ -26,9 +25,11 @@ from vidsum.archive.tool_answers import (
     GroundAnswer,
     IndexAnswer,
     PartsAnswer,
+    ReelAnswer,
     SearchAnswer,
     Seconds,
     ShortsAnswer,
+    SourceSpan,
     TimeSpan,
     TranscriptAnswer,
     VideosAnswer,
