@@ -60,13 +60,13 @@ def make_clips(folder: Path) -> None:
 
 
 def make_annotations(folder: Path) -> None:
-    """Write captions and scores of six videos in the layout of TVSum, and of five in that of SumMe."""
+    """Write captions and scores of twelve videos in the layout of TVSum, and of five in that of SumMe."""
     from tests.lab.datasets.made import captions_of, write_captions, write_protocol, write_tvsum
 
     tvsum, summe = folder / "tvsum", folder / "summe"
     for part in (tvsum, summe):
         part.mkdir(parents=True)
-    captions, annotations = write_tvsum(tvsum)
+    captions, annotations = write_tvsum(tvsum, 12)
     captions.rename(tvsum / "frame_captions.json")
     annotations.rename(tvsum / "ydata-tvsum50.mat")
     titles = [f"title {number}" for number in range(5)]
