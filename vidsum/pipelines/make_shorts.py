@@ -194,5 +194,7 @@ class _Work:
             return ""
         low_s, high_s = self.settings.length_s
         what = "whole thought" if evidence == "speech" else "scene"
-        fault = f"no other {what} of {low_s:g} to {high_s:g} s lies outside of these"
-        return f"{number} of {self.settings.count} shorts: {fault if number else fault.partition(' lies')[0]}"
+        length, counts = f"{low_s:g} to {high_s:g} s", f"{number} of {self.settings.count} shorts"
+        if not number:
+            return f"{counts}: no {what} has {length}"
+        return f"{counts}: no other {what} of {length} lies outside of these"
