@@ -1,4 +1,4 @@
-"""Demands on a summary: no quarter of the film left out, no scene twice, if a unit can give way to another."""
+"""Demands on a summary: no quarter of a film left out, no scene twice, if a unit can give way to another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
