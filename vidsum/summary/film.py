@@ -116,6 +116,6 @@ def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
         quarters[:count],
         scenes[:count],
         np.where(scenes[:count], importance[:, None], 0).max(axis=0, initial=0),
-        quarters[count:].any(axis=0) | ~whole[:count][is_high].any(axis=0),
-        scenes[count:].any(axis=0),
+        np.asarray(quarters[count:].any(axis=0) | ~whole[:count][is_high].any(axis=0)),
+        np.asarray(scenes[count:].any(axis=0)),
     )
