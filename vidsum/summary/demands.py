@@ -1,4 +1,4 @@
-"""Demands on a summary: no quarter of the film left out, no scene twice, if a unit can give way to another."""
+"""Demands on a summary: no quarter of a film left out, no scene twice, if a unit can give way to another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import Excluded, excluded_by, gains_of
 from vidsum.types import BoolArray, FloatArray, IntArray
 
+_LEAST: Final = 3  # units: fewer leave a quarter out wherever they lie
 _FAIR: Final = 0.5  # a different scene of this fraction of the importance comes before a repeated one
 
 
@@ -90,7 +91,7 @@ def meet_demands(
         keeps = missing.sum() - n_filled <= demands.missing(best).sum()
         return np.asarray(keeps & (demands.scenes & is_another).any(axis=1))
 
-    while demands.missing(best).any() and (better := exchange(best, fills)):
+    while len(best) >= _LEAST and demands.missing(best).any() and (better := exchange(best, fills)):
         best = better
     while (repeats := demands.repeated(best)) and (better := exchange([*repeats], shows_another)):
         best = better
