@@ -25,7 +25,7 @@ def format_timeline(format: str, clips: Sequence[Clip], name: str, size: Size = 
 
 
 def to_otio(clips: Sequence[Clip], name: str, _: Size) -> str:
-    """OpenTimelineIO, which has no size. One track, of the picture: LosslessCut shows the clips of every track."""
+    """OpenTimelineIO, without a size. One track, of the picture: LosslessCut shows all tracks."""
     rate = float(clips[0].media.rate)
 
     def time(value: int) -> dict[str, Any]:
