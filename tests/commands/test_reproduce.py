@@ -88,6 +88,7 @@ def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "made-up data: our figures mean nothing" in ran.out.splitlines()
 
 
+@pytest.mark.deep
 def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from vidsum.lab.evaluate import evaluate
 
@@ -140,7 +141,9 @@ def test_baselines_stand_below_the_first_row_of_their_data(run: Run) -> None:
     assert kinds == ["ours", "published", "random", "whole", "ours", "published"]
 
 
-@pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), deep("fulltransnet", "III")])
+@pytest.mark.parametrize(
+    ("paper", "number"), [("mrnet", "5"), deep("lam", "1b"), deep("fulltransnet", "III")]
+)
 def test_toy_tables(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
 

@@ -210,6 +210,7 @@ def test_each_line_of_scrolling_credits_is_read(pixels_s: float, upwards: bool) 
     assert sorted({line.text for line in text.lines}) == sorted(CREDITS)
 
 
+@pytest.mark.deep
 def test_readings_take_a_share_of_the_film() -> None:
     """A screen that is new each second has twelve lines; each reading takes about a second."""
     rows = 6

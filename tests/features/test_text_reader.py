@@ -49,6 +49,7 @@ def test_mirrored_text_is_seen_but_not_read(reader: TextReader) -> None:
     assert texts(reader, draw("Quarterly results of 2024")[:, ::-1]) == [""]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("text", "size", "pitch"),
     [("taxi", 48, 60), deep("HOTEL", 40, 48), deep("PARKING", 32, 40), deep("CINEMA", 40, 55)],
@@ -63,7 +64,9 @@ def test_stacked_capitals_are_a_word(reader: TextReader) -> None:
     assert line.box[3] - line.box[1] > 0.5
 
 
-@pytest.mark.parametrize("text", ["♪ Are you going home ♪", "♫ Are you going home ♫", "♪ Are you going home"])
+@pytest.mark.parametrize(
+    "text", [deep("♪ Are you going home ♪"), "♫ Are you going home ♫", deep("♪ Are you going home")]
+)
 @pytest.mark.parametrize(("ink", "paper"), [(255, 10), deep(230, 70)])
 def test_notes_of_music_are_no_letters(reader: TextReader, text: str, ink: int, paper: int) -> None:
     (read,) = texts(reader, draw(text, ink=ink, paper=paper, size=28))
@@ -87,12 +90,14 @@ def test_other_scripts_are_seen_but_not_read(reader: TextReader, text: str) -> N
     assert texts(reader, draw(text)) == [""]
 
 
+@pytest.mark.deep
 def test_curved_text_is_seen(reader: TextReader) -> None:
     read = texts(reader, draw_arc("COPACABANA BEACH BAR"))
     assert "" in read
     assert set(read) <= {"", "COPACABANA", "BEACH", "BAR"}
 
 
+@pytest.mark.deep
 def test_line_is_read_the_same_beside_others(reader: TextReader) -> None:
     alone = texts(reader, draw("Total 3,410 km", shape=(200, 640)))
     both = np.concatenate(

@@ -186,6 +186,7 @@ def outputs(c3d: C3D, clip: Tensor) -> dict[str, Tensor]:
     return made
 
 
+@pytest.mark.deep
 @torch.inference_mode()
 def test_fc7_of_c3d_agrees_with_its_layers_written_out(
     c3d: C3D, clip: Tensor, outputs: dict[str, Tensor]

@@ -130,6 +130,7 @@ def in_bf16(family: Family, tmp_path: Path) -> FitResult:
     return family.run(fixed(family.toy(TOY, 1)), tmp_path, 8, precision="bf16", lr=4e-3)
 
 
+@pytest.mark.deep
 def test_bf16_learns_and_keeps_float32_weights(family: Family, in_bf16: FitResult) -> None:
     assert in_bf16.history[-1].loss < in_bf16.history[0].loss - 0.4
     counts = {torch.int64} if family is MRNET_FAMILY else set()  # how many batches the norms have seen
