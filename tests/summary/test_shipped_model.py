@@ -109,14 +109,30 @@ def test_scores_of_ridge_are_its_equations() -> None:
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores)), atol=1e-4)
 
 
-def test_shipped_fulltransnet_has_the_published_sizes_and_a_head_for_any_length() -> None:
+def test_shipped_fulltransnet_has_the_sizes_of_its_card_and_a_head_for_any_length() -> None:
     model = load_importance_model("fulltransnet", "cpu").model
     assert isinstance(model, FullTransNet)
-    assert model.config == FullTransNetConfig(dim_in=386, head="pointer")
+    sizes = {"layers": 2, "heads": 4, "d_ff": 256}
+    assert model.config == FullTransNetConfig(dim_in=386, head="pointer", norm="before", **sizes)
     assert isinstance(model.head, PointerHead)
 
 
-def test_decoder_of_fulltransnet_decides_the_curve() -> None:
+def test_slope_of_fulltransnet_is_in_its_file() -> None:
+    assert 0.1 < load_importance_model("fulltransnet", "cpu").slope < 1
+
+
+def test_decoder_of_fulltransnet_adds_nothing_as_its_card_says() -> None:
+    summarizer, made = load_importance_model("fulltransnet", "cpu"), features()
+    shots = Shots(np.arange(0.0, 25, 2), "made up")
+    curve = importance(summarizer, made, shots)
+    assert isinstance(summarizer.model, FullTransNet)
+    step = summarizer.model.step
+    summarizer.model.step = lambda state, frame: (step(state, None)[0], state)  # type: ignore[method-assign]
+    first_step = importance(summarizer, made, shots)
+    assert np.corrcoef(curve, first_step)[0, 1] > 0.99
+
+
+def test_pointer_of_fulltransnet_decides_the_curve() -> None:
     summarizer, made = load_importance_model("fulltransnet", "cpu"), features()
     shots = Shots(np.array([0, 3, 8, 14, 20, 24.0]), "made up")
     curve = importance(summarizer, made, shots)

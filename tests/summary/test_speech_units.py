@@ -94,6 +94,11 @@ def test_part_that_continues_a_sentence_is_no_beginning() -> None:
     assert all(begun.startswith(text.rstrip(".")) for text in texts)
 
 
+def test_clause_that_ends_a_sentence_says_something() -> None:
+    begun, clause = "Produced in many towns of the time,", "the letters of metal may be called an invention."
+    assert clause in texts_of(f"{begun} {clause}", longest_s=6.0)
+
+
 LABELLED = (
     ("Clay remembers every touch of the hand.", False),
     ("And so, my fellow Americans, ask not what your country can do for you.", False),

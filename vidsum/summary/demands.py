@@ -1,4 +1,4 @@
-"""Demands on a summary: no quarter of the film left out, no scene twice, if a unit can give way to another."""
+"""Demands on a summary: no quarter of a film left out, no scene twice, if a unit can give way to another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import Excluded, excluded_by, gains_of
 from vidsum.types import BoolArray, FloatArray, IntArray
 
+_LEAST: Final = 3  # units: fewer leave a quarter out wherever they lie
 _FAIR: Final = 0.5  # a different scene of this fraction of the importance comes before a repeated one
 
 
@@ -61,8 +62,8 @@ def meet_demands(
     """Return a choice in which units gave way to others, one for one, as long as the demands need it.
 
     First no quarter is left out that one other unit would fill; then no scene is shown twice while another
-    unit shows a different one of at least half of its importance, and leaves out no further quarter. Of the
-    units that would do, those with the highest value are taken.
+    unit shows a different one of at least half of its importance, and leaves out no further quarter and not
+    more scenes. Of the units that would do, those with the highest value are taken.
     """
     best = [*chosen]
 
@@ -88,9 +89,13 @@ def meet_demands(
         n_filled = (demands.quarters & missing).sum(axis=1)
         is_another = demands.left_out(best) & (demands.importance >= _FAIR * repeats[unit])
         keeps = missing.sum() - n_filled <= demands.missing(best).sum()
-        return np.asarray(keeps & (demands.scenes & is_another).any(axis=1))
+        left = demands.left_out(
+            others
+        )  # fewer scenes, or two units with several could change places for ever
+        shows_more = left.sum() - (demands.scenes & left).sum(axis=1) < demands.left_out(best).sum()
+        return np.asarray(keeps & shows_more & (demands.scenes & is_another).any(axis=1))
 
-    while demands.missing(best).any() and (better := exchange(best, fills)):
+    while len(best) >= _LEAST and demands.missing(best).any() and (better := exchange(best, fills)):
         best = better
     while (repeats := demands.repeated(best)) and (better := exchange([*repeats], shows_another)):
         best = better

@@ -81,7 +81,7 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     looks = likeness(film.content, spans, samples)
     looks *= shares / max(shares.sum(), 1)
 
-    quarters = _quarters(film, parts)
+    quarters, _ = _quarters(film, parts)
 
     highest = np.zeros(int(film.content.scenes.max()) + 1)
     np.maximum.at(highest, film.content.scenes, worth)
@@ -91,22 +91,24 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     return representation(looks, quarters, scenes, film.room / video.fps)
 
 
-def _quarters(film: Film, parts: Sequence[Unit]) -> BoolArray:
-    """Return [N, Q] in which quarters of the film parts lie."""
+def _quarters(film: Film, parts: Sequence[Unit]) -> tuple[BoolArray, BoolArray]:
+    """Return [N, Q] in which quarters of the film parts lie, and [N, Q] in which whole, to a place's step."""
     n_frames = len(film.video.required)
     middles, half = n_frames * np.linspace(QUARTER / 2, 1 - QUARTER / 2, _QUARTERS), n_frames * QUARTER / 2
+    step = middles[1] - middles[0]
     starts, ends = (edges[:, None] for edges in ends_of(parts))
-    return np.asarray((starts < middles + half) & (ends > middles - half))
+    is_in = (starts < middles + half) & (ends > middles - half)
+    return is_in, (starts >= middles - half - step) & (ends <= middles + half + step)
 
 
 def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
-    """Return what a choice of units must not lack: a quarter in which a unit is more important than half of
-    the film, and scenes.
+    """Return what a choice of units must not lack: a quarter in which a unit lies that is more important
+    than half of the film, and scenes.
     """
     required = [Unit(*run, SPOKEN) for run in marked_runs(film.video.required)]
     parts = [*units, *required]
     spans = [samples_between(film.sampled, part.start, part.end) for part in parts]
-    quarters, scenes = _quarters(film, parts), scenes_in(film.content, spans, film.enough) >= 1
+    (quarters, whole), scenes = _quarters(film, parts), scenes_in(film.content, spans, film.enough) >= 1
     importance, count = mean_in(film.worth, units), len(units)
     is_high = importance > np.median(np.diff(film.worth)[film.sampled])
     return Demands(
@@ -114,6 +116,6 @@ def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
         quarters[:count],
         scenes[:count],
         np.where(scenes[:count], importance[:, None], 0).max(axis=0, initial=0),
-        quarters[count:].any(axis=0) | ~quarters[:count][is_high].any(axis=0),
-        scenes[count:].any(axis=0),
+        np.asarray(quarters[count:].any(axis=0) | ~whole[:count][is_high].any(axis=0)),
+        np.asarray(scenes[count:].any(axis=0)),
     )

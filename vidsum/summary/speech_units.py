@@ -26,6 +26,8 @@ _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
 _LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
 """English words that link a sentence to the one before: the rest may stand without it."""
+_SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
+"""A beginning with a subject: a part that also ends its sentence says something."""
 _REPLIES: Final = frozenset(re.findall(r"\w+", "yes yeah yep no nope okay ok right sure exactly absolutely"))
 _PRONOUNS: Final = frozenset(
     re.findall(
@@ -90,8 +92,8 @@ def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: floa
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
     Where none is that short, sentences are returned, which may need others; where no sentence is, parts with
-    which a sentence begins that needs none before it; then all parts (see `vidsum.results.sentences`). Each
-    is at least `shortest_s` long if there is silence.
+    which a sentence begins that needs none before it, and clauses that end one; then all parts (see
+    `vidsum.results.sentences`). Each is at least `shortest_s` long if there is silence.
     """
     sentences = transcript.sentences(inf, 0.0)
     is_english = transcript.language in (None, "en")
@@ -99,7 +101,11 @@ def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: floa
     runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     starts_s = {sentences[first].start_s for first, _ in runs}
-    firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
+    firsts = [
+        (at, at)
+        for at, part in enumerate(parts)
+        if part.start_s in starts_s or (is_english and is_stop(part.text) and _SUBJECT.match(part.text))
+    ]
     others = [(at, at) for at in range(len(parts))]
     for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
         units = [_long_enough(said, *span, shortest_s, transcript.duration_s) for span in spans]

@@ -39,7 +39,7 @@ SETTINGS = FullTransNetSettings(
     validation=0,
     device="cpu",
 )
-FOLDS, DRAWS, LEAST = 5, 3, 0.02
+FOLDS, DRAWS, LEAST = 5, 1, 0.02
 
 
 def main(target: Path, captions: Path, annotations: Path, splits: Path, folder: Path) -> None:
