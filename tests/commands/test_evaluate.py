@@ -208,6 +208,7 @@ def test_edited_picture_of_attention_is_refused(run: Run, film: Path, model: Pat
     run(*draw, code=1, error="--overwrite")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("part", "name", "text"),
     [deep("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],

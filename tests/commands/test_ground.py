@@ -292,7 +292,6 @@ def test_ground_writes_the_same_bytes_in_every_run(run: Run, film: Path) -> None
         assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
 
 
-@pytest.mark.deep
 def test_plot_shows_the_first_of_many_queries(run: Run, film: Path) -> None:
     queries = [part for number in range(13) for part in ("--query", f"green {number}")]
     run("ground", film, "--plot", *queries, "-k", "1", error="first 12 of 13 queries")

@@ -325,6 +325,7 @@ def test_jobs_interrupted(
     assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
 
 
+@pytest.mark.deep
 def test_jobs_end_with_parent(held: "subprocess.Popen[bytes]") -> None:
     worker = int(Path("held").read_text())
     held.kill()

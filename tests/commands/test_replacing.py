@@ -80,6 +80,7 @@ def test_table_names_a_film_that_is_half_there(run: Run, uploading: Path) -> Non
     assert "frames decoded" in Path("table.csv").read_text().splitlines()[2]
 
 
+@pytest.mark.deep
 def test_film_that_is_whole_now_is_summarized_again_alone(run: Run, film: Path, uploading: Path) -> None:
     ask = ("summarize", uploading, "--storyboard", "--plot", "-m", "uniform")
     run(*ask)

@@ -74,6 +74,7 @@ def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
     assert not Path("runs").exists()
 
 
+@pytest.mark.deep
 def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = toy(run, "mrnet", "3")
     assert all(0 <= item <= 100 for row in first.values() for item in row.values())

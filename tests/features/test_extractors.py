@@ -130,7 +130,8 @@ OPEN_CLIP = {
     "siglip2-b16-256": ("ViT-B-16-SigLIP2-256", "webli"),
 }
 SLOW = (
-    "c3d", "c3d_fc7", "i3d", "mobileclip2-s0", "mobileclip2-s2", "pe-core-s16-384", "siglip2-b16-256"
+    "c3d", "c3d_fc7", "clip-b32-256", "i3d", "i3d_128", "mobileclip2-s0", "mobileclip2-s2", "pe-core-s16-384",
+    "siglip2-b16-256",
 )  # fmt: skip
 CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 

@@ -68,6 +68,7 @@ def test_changing_picture_without_text_is_seldom_read() -> None:
     assert text.n_frames_read <= 10 + 60 / 6
 
 
+@pytest.mark.deep
 def test_moving_picture_without_text_is_seldom_read() -> None:
     still = noisy(0)
     text, _ = read_film(lambda time_s: (np.roll(still, round(8 * time_s), axis=1), {}), 60)

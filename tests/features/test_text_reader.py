@@ -25,11 +25,12 @@ def texts(reader: TextReader, picture: Picture) -> list[str]:
     return [line.text for line in reader.read(picture)]
 
 
-@pytest.mark.parametrize("angle", deep_but([0, 135, 270], range(0, 360, 45)))
+@pytest.mark.parametrize("angle", deep_but([0, 270], range(0, 360, 45)))
 def test_turned_text_is_read(reader: TextReader, angle: int) -> None:
     assert texts(reader, draw("Quarterly sales", angle=angle, shape=(640, 640))) == ["Quarterly sales"]
 
 
+@pytest.mark.deep
 def test_picture_on_its_head_is_read(reader: TextReader) -> None:
     picture = np.concatenate(
         [draw(text, shape=(120, 640)) for text in ("Sound of music", "Sound", "Editing")]
@@ -37,7 +38,7 @@ def test_picture_on_its_head_is_read(reader: TextReader) -> None:
     assert sorted(texts(reader, picture[::-1, ::-1])) == ["Editing", "Sound", "Sound of music"]
 
 
-@pytest.mark.parametrize(("angle", "is_downwards"), [(270, True), (90, False)], ids=["down", "up"])
+@pytest.mark.parametrize(("angle", "is_downwards"), [(270, True), deep(90, False)], ids=["down", "up"])
 def test_boxes_of_turned_words_are_their_places(reader: TextReader, angle: int, is_downwards: bool) -> None:
     (line,) = reader.read(draw("Harbour Street", angle=angle, shape=(640, 640)))
     assert [word.text for word in line.words] == ["Harbour", "Street"]
@@ -58,6 +59,7 @@ def test_stacked_letters_are_a_word_or_none(reader: TextReader, text: str, size:
     assert texts(reader, draw_stack(text, size, pitch)) in ([text], [""])
 
 
+@pytest.mark.deep
 def test_stacked_capitals_are_a_word(reader: TextReader) -> None:
     (line,) = reader.read(draw_stack("HOTEL", 40, 48))
     assert [word.text for word in line.words] == ["HOTEL"]
@@ -73,7 +75,7 @@ def test_notes_of_music_are_no_letters(reader: TextReader, text: str, ink: int, 
     assert read.strip("♪♫ ") == "Are you going home"
 
 
-@pytest.mark.parametrize("text", ["Plan J", "S is for summer", "5 days left"])
+@pytest.mark.parametrize("text", ["Plan J", deep("S is for summer"), deep("5 days left")])
 def test_letters_that_look_like_notes_stay(reader: TextReader, text: str) -> None:
     assert texts(reader, draw(text)) == [text]
 

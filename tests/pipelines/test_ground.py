@@ -67,7 +67,6 @@ def test_ground_fast(film: Path, colours: list[int]) -> None:
     assert whole.warnings == ()
 
 
-@pytest.mark.deep
 def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:
     texts = [f"{name} {number}" for number in range(100) for name in ("red", "green", "blue")]
     result = pipeline.ground(film, texts, 1, device="cpu")

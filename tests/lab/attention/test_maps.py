@@ -230,6 +230,7 @@ def test_axis_of_time_is_in_minutes(two_minutes: str) -> None:
     assert "<!-- 2:00 -->" in two_minutes  # the end
 
 
+@pytest.mark.deep
 def test_steps_are_counted_from_the_start(two_minutes: str) -> None:
     assert "<!-- start -->" in two_minutes
     assert "<!-- 6 -->" in two_minutes
@@ -242,6 +243,7 @@ def test_title_names_a_layer_and_a_head(tmp_path: Path) -> None:
     assert "Attention weights, layer 4, head 7 " in text
 
 
+@pytest.mark.deep
 def test_title_says_that_layers_and_heads_are_averaged(tmp_path: Path) -> None:
     text = svg_text(made_up_maps(2, 3), tmp_path)
     assert "Attention weights, mean of 2 layers, mean of 3 heads " in text
