@@ -395,6 +395,7 @@ def write(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("format", "rate"),
     [
@@ -414,6 +415,7 @@ def test_mlt_renders_frames_of_the_clip(format: str, rate: Fraction, tmp_path: P
     assert render(timeline, tmp_path / "mlt.mp4") == numbers_by_pyav(tmp_path / "clip.mp4")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format", ["mlt", deep("kdenlive")])
 def test_mlt_renders_no_other_frame_of_a_variable_rate(format: str, tmp_path: Path) -> None:
     """It leaves out frames that are closer than those of the average rate."""

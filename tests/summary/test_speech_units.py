@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.conftest import fewer_examples
 from tests.evidence.test_spoken import transcript
 from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
@@ -207,7 +208,7 @@ def summaries_of_speech(draw: st.DrawFn) -> Spoken:
     return Spoken(budget_s, keep, drop, result)
 
 
-OF_SPEECH = settings(suppress_health_check=[HealthCheck.filter_too_much])
+OF_SPEECH = fewer_examples(2)
 
 
 @OF_SPEECH
