@@ -18,9 +18,6 @@ from typing import Any
 import av
 import numpy as np
 
-from vidsum.outputs.alone import write_json
-from vidsum.results.transcript import Segment, Transcript, Word
-
 ROOT = Path(__file__).parents[2]
 _SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
 _FPS, _CLIP_S, _FILM_S = 25, 4, 8
@@ -37,16 +34,15 @@ _KINDS = ("query", "paraphrase", "short", "uncovered")
 def run_small(module: str, arguments: str) -> int:
     """Run a script on made-up data, which its arguments name, and return its exit code.
 
-    The current folder holds `shared`, as `VIDSUM_SHARED`, `data/tvsum`, `data/summe`, `data/highlights` and
-    `pictures`; `{root}` stands for the checkout.
+    The current folder holds `shared`, as `VIDSUM_SHARED`, and what the arguments name of `data/tvsum`,
+    `data/summe`, `data/highlights`, `pictures` and `speech`; `{root}` stands for the checkout.
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
         make_clips(folder / "shared" / "videos")
-        make_recordings(folder / "shared" / "speech")
-        make_annotations(folder / "data")
-        make_highlights(folder / "data" / "highlights")
-        make_pictures(folder / "pictures")
+        for part, make in _PARTS.items():
+            if part in arguments:
+                make(folder / part)
         paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "VIDSUM_SHARED": str(folder / "shared"), "PYTHONPATH": paths}
         command = [sys.executable, "-m", module, *shlex.split(arguments.format(root=ROOT))]
@@ -73,26 +69,34 @@ def make_clips(folder: Path) -> None:
         (folder / part / "clips.json").write_text(json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1}))
 
 
-def make_annotations(folder: Path) -> None:
-    """Write captions and scores of twelve videos in the layout of TVSum, and of five in that of SumMe."""
-    from tests.lab.datasets.made import captions_of, write_captions, write_protocol, write_tvsum
+def make_tvsum(folder: Path) -> None:
+    """Write captions and scores of twelve videos in the layout of TVSum, and a split of them."""
+    from tests.lab.datasets.made import write_tvsum
 
-    tvsum, summe = folder / "tvsum", folder / "summe"
-    for part in (tvsum, summe):
-        part.mkdir(parents=True)
-    captions, annotations = write_tvsum(tvsum, 12)
-    captions.rename(tvsum / "frame_captions.json")
-    annotations.rename(tvsum / "ydata-tvsum50.mat")
+    folder.mkdir(parents=True)
+    captions, annotations = write_tvsum(folder, 12)
+    captions.rename(folder / "frame_captions.json")
+    annotations.rename(folder / "ydata-tvsum50.mat")
     keys = [f"tvsum/video_{number}" for number in range(1, 13)]
-    (tvsum / "split.json").write_text(json.dumps([{"train_keys": keys[4:], "test_keys": keys[:4]}]))
+    (folder / "split.json").write_text(json.dumps([{"train_keys": keys[4:], "test_keys": keys[:4]}]))
+
+
+def make_summe(folder: Path) -> None:
+    """Write captions and summaries of five videos in the layout of SumMe."""
+    from tests.lab.datasets.made import captions_of, write_captions, write_protocol
+
+    folder.mkdir(parents=True)
     titles = [f"title {number}" for number in range(5)]
-    write_protocol(summe / "summe_protocol.npz", titles, n_frames := 600)
+    write_protocol(folder / "summe_protocol.npz", titles, n_frames := 600)
     of_frames = {title: captions_of(n_frames // 15, seed) for seed, title in enumerate(titles)}
-    write_captions(summe / "frame_captions.json", of_frames)
+    write_captions(folder / "frame_captions.json", of_frames)
 
 
 def make_recordings(folder: Path) -> None:
     """Write the name of a recording, and its transcript beside it: the recording itself is not read then."""
+    from vidsum.outputs.alone import write_json
+    from vidsum.results.transcript import Segment, Transcript, Word
+
     folder.mkdir()
     (folder / "jfk.flac").touch()
     words = tuple(Word(number / 2, number / 2 + 0.4, f" {text}", 1.0) for number, text in enumerate(_SAID))
@@ -102,7 +106,7 @@ def make_recordings(folder: Path) -> None:
 
 def make_highlights(folder: Path) -> None:
     """Write queries and captions of clips of fifteen videos in the layout of QVHighlights."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     rng, queries, captions = np.random.default_rng(0), list[Any](), list[Any]()
     for number in range(15):
         video, first = f"{number}_0_150", int(rng.integers(65))
@@ -136,6 +140,16 @@ def make_pictures(folder: Path) -> None:
     frames += [f"msrvtt/{video}-shot0.0.jpg" for video in videos]
     for number, frame in enumerate(frames):
         pictures[100 * number].to_image().save(folder / "pictures" / frame)
+
+
+_PARTS = {
+    "data/tvsum": make_tvsum,
+    "data/summe": make_summe,
+    "data/highlights": make_highlights,
+    "pictures": make_pictures,
+    "speech": make_recordings,
+}
+"""What the arguments of a small run may name, beside `shared`."""
 
 
 @cache
