@@ -1,9 +1,10 @@
 """Measure what a summary captures: people's mean score of the 15 % that a summarizer selects.
 
     python -m docs.benchmarks.captured --tvsum FOLDER --summe FOLDER --run RUN ... [--splits canonical|FILE]
-        [--chosen-by FILE]
+        [--chosen-by FILE] [--epochs N]
 
-RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits. Scores are
+RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits; one that is
+not there is trained, in N epochs, as `docs.benchmarks.human_summaries` trains its first row. Scores are
 in deviations from the mean of their video; shots are chosen by score times length. Ridge regression and the
 clock are fitted to the same videos. The rows below the model's are the model with a part of it broken: at
 the end its decoder, which reads the encoder's states of a training video, is fed random frames, or takes its
@@ -25,6 +26,7 @@ from torch import Tensor
 from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import (
     CLOCK,
+    EPOCHS,
     MEASURES,
     Data,
     Videos,
@@ -46,7 +48,7 @@ from vidsum.summary.importance_model import ImportanceModel, build_importance_mo
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray
 
-EXPERIMENT, RIDGE = "tvsum-vse", "ridge, ends, novelty"
+EXPERIMENT, RIDGE, TRAINED = "tvsum-vse", "ridge, ends, novelty", "fulltransnet"
 N_RANDOM = 10
 Curves = Mapping[str, FloatArray]
 Spoil = Callable[[FullTransNet, FloatArray], None]
@@ -197,15 +199,19 @@ def interval(values: list[float]) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
+    data = "--tvsum data/tvsum --summe data/summe --splits data/tvsum/split.json"
+    parser = argument_parser(__doc__, small=f"{data} --run runs/0 --epochs 1")
     for name in ("--tvsum", "--summe"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--run", type=Path, action="append", required=True)
     parser.add_argument("--splits", default="canonical")
     parser.add_argument("--chosen-by", type=Path)
+    parser.add_argument("--epochs", type=int, default=EPOCHS["vse"])
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)
     data = read(EXPERIMENT, options)
+    for seed, run in enumerate(options.run):
+        train(TRAINED, seed, data, run, options.epochs, range(len(data.splits)))
     tested = {name: data.tested[name] for split in data.splits for name in split.test}
     chose = json.loads(options.chosen_by.read_text())[0]["train_keys"] if options.chosen_by else []
     rng = np.random.default_rng(0)
