@@ -60,7 +60,7 @@ def spread_of(model: str, rows: FloatArray, captions: FloatArray) -> tuple[float
 
 def main() -> None:
     """Print a row for each model."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="--tvsum data/tvsum --videos 2")
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--videos", type=int, default=12)
     options: argparse.Namespace = parser.parse_args()
