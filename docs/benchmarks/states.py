@@ -73,7 +73,8 @@ def main() -> None:
             spread_of(model, seen[name].features.array, videos[name].features.array) for name in videos
         ]
         deviation, perplexity = np.mean(of_videos, axis=0)
-        print(f"| {model} | {deviation:.2f} | {perplexity:.2f} |", flush=True)
+        of_saliency = "-" if np.isnan(perplexity) else f"{perplexity:.2f}"  # MRNet scores segments alone
+        print(f"| {model} | {deviation:.2f} | {of_saliency} |", flush=True)
 
 
 if __name__ == "__main__":
