@@ -15,8 +15,8 @@ def has_small_run(script: Path) -> bool:
     return bool(re.search(r'small=(small|f?")|"--small"', script.read_text()))
 
 
-SMALL = sorted(path.stem for path in (ROOT / "docs/benchmarks").glob("*.py") if has_small_run(path))
-NEEDS = {"edit_page": "playwright", "space_costs": "open_clip", "movinet": "ai_edge_litert"}
+SMALL = sorted(path.stem for path in (ROOT / "docs/benchmarks").glob("[!_]*.py") if has_small_run(path))
+NEEDS = {"edit_page": "playwright", "space_costs": "open_clip"}
 """Packages that a script imports and vidsum does not need."""
 
 

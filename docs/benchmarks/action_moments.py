@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from docs.benchmarks import SAMPLE
-from docs.benchmarks.joined import FIRST, join
+from docs.benchmarks.joined import FIRST, join, made_up
 from docs.benchmarks.natural import Film
 from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 
@@ -61,12 +61,16 @@ def action_films(half: Half, extra: Path = EXTRA) -> list[Film]:
 def joined_action_films(
     folder: Path, half: Half, seeds: Sequence[int], seconds: int = 120, extra: Path = EXTRA
 ) -> list[Film]:
-    """Films joined from the clips of a half that show an action throughout, made once."""
+    """Films joined from the clips of a half that show an action throughout, made once.
+
+    Of made-up clips they are as long as their file says.
+    """
     clips = [
         {"file": str(path), "query": video["whole"][0]["query"]}
         for path, video in present_videos(half, extra)
         if video["whole"]
     ]
+    seconds = made_up("film_s", seconds)
     targets = [folder / f"actions_{half}_{seconds}_{seed}.mp4" for seed in seeds]
     for seed, target in zip(seeds, targets, strict=True):
         join(folder / f"actions_{half}.json", clips, target, seconds, seed)

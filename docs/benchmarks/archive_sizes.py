@@ -61,7 +61,7 @@ print(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_max
 def simulate(real: Sequence[ClipEmbeddings], factor: FloatArray, rng: np.random.Generator) -> ClipEmbeddings:
     """Return the clips of a simulated video; `factor` [D, d] gives noise the covariance of photographs."""
     rows, objects, actions, starts_s = list[FloatArray](), list[FloatArray](), list[FloatArray](), [0]
-    scenes = rng.choice(len(real), _SCENES, replace=False)
+    scenes = rng.choice(len(real), min(_SCENES, len(real)), replace=False)
     for _ in range(_SHOTS):
         clip = real[rng.choice(scenes)]
         length = min(int(rng.integers(_SHOT_S[0], _SHOT_S[1] + 1)), len(clip))

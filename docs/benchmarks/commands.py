@@ -1,6 +1,6 @@
 """Wall time of whole commands, started as a shell does, beside decoding the same film.
 
-    python -m docs.benchmarks.commands FILM [--runs 3]
+    python -m docs.benchmarks.commands FILM [--runs 3] [--only NAME ...]
 
 All commands in turn, several times; the median of each, its ratio to decoding alone (PyAV, all threads), its
 processor time and its largest memory. "again" is a second run, whose features are in the cache. PySceneDetect
@@ -41,8 +41,10 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "film", small="shared/videos/basketball.mp4 --runs 1")
+    small = "shared/videos/basketball.mp4 --runs 1 --only 'vidsum info' 'vidsum shots'"
+    parser = argument_parser(__doc__, "film", small=small)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="commands, by their names in the table")
     options = parser.parse_args()
     film = str(options.film)
     vidsum, peer = ([sys.executable, "-m", name] for name in ("vidsum", "scenedetect"))
@@ -62,8 +64,10 @@ def main() -> None:
             "vidsum ground": [*ask, "--no-cache"],
             "vidsum ground, again": ask,
         }
+        if options.only:
+            commands = {name: commands[name] for name in ("decoding alone", *options.only)}
         if not find_spec("scenedetect"):
-            del commands["scenedetect"]
+            commands.pop("scenedetect", None)
         for name in commands:
             if name.endswith("again"):
                 measured(commands[name])  # fills the cache

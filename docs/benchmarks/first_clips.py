@@ -19,8 +19,9 @@ _DRAWS = 1000
 
 def main() -> None:
     """Print a row per kind of query."""
+    options = argument_parser(__doc__, "archive", small="archive.db").parse_args()
     clips, fits = known_clips(), notes()["fits"]
-    with Archive(argument_parser(__doc__, "archive", small="archive.db").parse_args().archive) as archive:
+    with Archive(options.archive) as archive:
         archive.add([clip["file"] for clip in clips], space="vse")
         for kind in KINDS:
             right = []

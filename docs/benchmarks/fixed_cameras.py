@@ -1,6 +1,6 @@
 """Fixed cameras: whether the segments of a summary show the events or the usual picture.
 
-    python -m docs.benchmarks.fixed_cameras FOLDER --extra CLIPS
+    python -m docs.benchmarks.fixed_cameras FOLDER --extra CLIPS [--films N]
 
 Ten films are made in FOLDER, in which subjects enter for 3 to 29 s. Eight are real footage of two fixed
 cameras (`table_visits.mp4` and `cars_above.mp4` of action_moments.json, in CLIPS): two as recorded, six
@@ -9,7 +9,7 @@ pictures of another clip slide over a still picture with noise. A segment shows 
 of it. Rows: the default; without the rule (`prefer_events` replaced); uniform; random; and the share of the
 film's time, which a segment at random would have. Then ten films of a moving camera, and two talks of drawn
 slides, with and without a slide that returns: their summaries and highlights have to be the same without
-the rule. The test of a fixed camera is printed for each film.
+the rule. The test of a fixed camera is printed for each film. With --films, the first N of each table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from unittest.mock import patch
 
@@ -153,18 +154,16 @@ def recorded(clip: Path, duration_s: float) -> Film:
     return Film(clip, EVENTS[clip.name], duration_s)
 
 
-def fixed_films(folder: Path, extra: Path) -> list[Film]:
-    """The ten films."""
+def fixed_films(folder: Path, extra: Path) -> Iterator[Film]:
+    """The ten films, each made when it is asked for."""
     folder.mkdir(parents=True, exist_ok=True)
-    films = [recorded(extra / VISITS, 139.4), recorded(extra / CARS, 30.2)]
-    films += [
-        rearranged(extra / clip, plan, folder / f"rearranged_{number}.mp4")
-        for number, (clip, plan) in enumerate(PLANS)
-    ]
+    yield recorded(extra / VISITS, 139.4)
+    yield recorded(extra / CARS, 30.2)
+    for number, (clip, plan) in enumerate(PLANS):
+        yield rearranged(extra / clip, plan, folder / f"rearranged_{number}.mp4")
     for number, (background, subject, events) in enumerate(PASTED):
         target = folder / f"pasted_{number}.mp4"
-        films.append(pasted(FIRST / background, FIRST / subject, events, target))
-    return films
+        yield pasted(FIRST / background, FIRST / subject, events, target)
 
 
 def talk(target: Path, order: Sequence[int]) -> Path:
@@ -232,10 +231,12 @@ def n_events(segments: Sequence[Interval], events: Sequence[Interval]) -> int:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__, "folder")
+    small = "films --extra shared/cameras --films 1"
+    parser = argument_parser(__doc__, "folder", small=small)
     parser.add_argument("--extra", type=Path, default=EXTRA)
+    parser.add_argument("--films", type=int, metavar="N", help="of each table, the first ones")
     options = parser.parse_args()
-    films = fixed_films(options.folder, options.extra)
+    films = islice(fixed_films(options.folder, options.extra), options.films)
     rows: dict[str, Callable[[Path], Answers]] = {
         "default": answers,
         "without the rule": answers_without_rule,
@@ -255,12 +256,10 @@ def main() -> None:
         print(f"| {film.path.stem} | {share:.2f} | {cells} | {fixed_facts(film.path)} |", flush=True)
     print(f"| all | | {' | '.join(f'{shown} of {n}' for shown, n in totals)} | |")
     moving = [path for path in uncut_films(options.extra, 20) if path.name not in ALSO_FIXED][:10]
-    talks = [
-        talk(options.folder / "talk.mp4", range(6)),
-        talk(options.folder / "talk_returns.mp4", [0, 1, 0, 2, 0, 3, 0, 4, 0]),
-    ]
+    slides = {"talk.mp4": range(6), "talk_returns.mp4": (0, 1, 0, 2, 0, 3, 0, 4, 0)}
+    talks = (talk(options.folder / name, order) for name, order in slides.items())
     print("\n| film | same without the rule | test |\n|---|---|---|")
-    for path in [*moving, *talks]:
+    for path in islice(chain(moving, talks), options.films):
         same = answers(path) == answers_without_rule(path)
         print(f"| {path.stem} | {same} | {fixed_facts(path)} |", flush=True)
 

@@ -99,7 +99,8 @@ def networks(check: Check) -> None:
     nets = ((EfficientNetLite0(), 64), (I3D(), 8))[: 1 if check.small else 2]
     first = lambda output: (output[0] if isinstance(output, tuple) else output).float().cpu()  # noqa: E731
     for net, batch in nets:
-        shape = (3, 32, 224, 224) if isinstance(net, I3D) else (3, 224, 224)
+        side = 96 if check.small else 224
+        shape = (3, 32, side, side) if isinstance(net, I3D) else (3, side, side)
         few = torch.randn(2, *shape)
         # batch norms take the statistics of these inputs: with random weights alone, all fades to nothing
         net.apply(lambda module: setattr(module, "momentum", 1.0))
@@ -162,17 +163,17 @@ def _parallel(q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor) -> tu
 def training(check: Check) -> None:
     """Time steps of training at the papers' sizes, in fp32 (TF32) and under autocast to bf16."""
     with check.device:
-        length, batch = (256, 2) if check.small else (1513, 32)
+        length, batch, n_videos = (64, 1, 1) if check.small else (1513, 32, 12)
         x, frames = torch.randn(1, length, 1024), torch.arange(9)[None]
-        marks, is_query = torch.arange(length)[None] % 10 == 0, torch.ones(12, 4, dtype=torch.bool)
+        marks, is_query = torch.arange(length)[None] % 10 == 0, torch.ones(n_videos, 4, dtype=torch.bool)
         for config in (FullTransNetConfig(), FullTransNetConfig(attention="full")):
             model: nn.Module = FullTransNet(config)
             loss = lambda model: fulltransnet_loss(model(x, marks, frames), frames)  # noqa: E731
             _steps(check, f"FullTransNet, {config.attention}, T={length}", model, loss, 1)
-        windows = torch.rand(12, 4, 1, 1) / 2 + torch.tensor([0.0, 0.3])
-        videos = MomentBatch(torch.randn(12, 64, 500), torch.randn(12, 4, 768), is_query, windows)
+        windows = torch.rand(n_videos, 4, 1, 1) / 2 + torch.tensor([0.0, 0.3])
+        videos = MomentBatch(torch.randn(n_videos, 64, 500), torch.randn(n_videos, 4, 768), is_query, windows)
         model = MRNet(MRNetConfig(**HEADS["light" if check.small else "paper"]))
-        _steps(check, "MRNet, 4 queries", model, lambda m: mrnet_loss(m, videos, LossSettings()), 12)
+        _steps(check, "MRNet, 4 queries", model, lambda m: mrnet_loss(m, videos, LossSettings()), n_videos)
         clips, words = (torch.randn(batch, n, dim) for n, dim in ((75, 2818), (32, 512)))
         inputs = clips, clips[..., 0] < torch.inf, words, words[..., 0] < torch.inf
         for mask in (None, MaskConfig(), MaskConfig(depth=32, init="he")):

@@ -54,7 +54,7 @@ def composite(
 
     Of made-up clips it is as long as their file says.
     """
-    seconds = _made_up("film_s", seconds)
+    seconds = made_up("film_s", seconds)
     target = folder / f"{clips}_{seconds}_{seed}.mp4"
     join(folder / f"{clips}.json", known_clips(folders)[HALVES[clips]], target, seconds, seed)
     return target, truth_of(target)
@@ -62,10 +62,10 @@ def composite(
 
 def ten_films(folder: Path) -> list[Path]:
     """The ten joined films of 120 s that most figures are of, made once; few and short of made-up clips."""
-    return [composite(folder, "all", 120, seed)[0] for seed in range(_made_up("films", 10))]
+    return [composite(folder, "all", 120, seed)[0] for seed in range(made_up("films", 10))]
 
 
-def _made_up(key: str, usual: int) -> int:
+def made_up(key: str, usual: int) -> int:
     """What the file of made-up clips says in place of the usual."""
     listed: dict[str, Any] = json.loads((FIRST / "clips.json").read_text())
     return int(listed.get(key, usual))

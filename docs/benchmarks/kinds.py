@@ -27,6 +27,7 @@ from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.clock import shift_times
+from vidsum.results.load import read_record
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.types import Interval
@@ -34,13 +35,19 @@ from vidsum.types import Interval
 _QUOTATIONS = Path(__file__).with_name("quotations.json")
 
 
-def read_aloud(duration_s: float, first: int) -> tuple[Transcript, dict[str, Interval]]:
-    """The recordings one after the other, from the one numbered `first` on, and where each is read."""
-    files = sorted((SHARED / "speech").glob("*.flac"))
+def stored_transcript(recording: Path) -> Transcript | None:
+    """What a file beside a recording has as its transcript, if there is one."""
+    path = recording.with_name(f"{recording.stem}_transcript.json")
+    return Transcript.from_dict(read_record(path)) if path.exists() else None
+
+
+def read_aloud(folder: Path, duration_s: float, first: int) -> tuple[Transcript, dict[str, Interval]]:
+    """Recordings one after the other, from the one numbered `first` on, and where each is read."""
+    files = sorted(folder.glob("*.flac"))
     files = files[first:] + files[:first]
     segments, spans, at_s = list[Segment](), dict[str, Interval](), 0.0
     for file, pause_s in zip(files, cycle((0.7, 1.2)), strict=False):
-        made = transcribe(file)
+        made = stored_transcript(file) or transcribe(file)
         if at_s + made.duration_s > duration_s:
             break
         for segment in made.segments:
@@ -64,7 +71,8 @@ def listed(
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__, "folder")
+    parser = argument_parser(__doc__, "folder", small="films --seeds 0 --speech speech")
+    parser.add_argument("--speech", type=Path, default=SHARED / "speech", help="folder of recordings")
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     options = parser.parse_args()
     absent, quotations = [*notes()["near"].values()], json.loads(_QUOTATIONS.read_text())["quotations"]
@@ -73,7 +81,7 @@ def main() -> None:
     for seed in options.seeds:
         film, truth = composite(options.folder, "all", 120, seed)
         video = embed(film, "vse", "auto")
-        transcript, spans = read_aloud(truth.duration_s, seed % 9)
+        transcript, spans = read_aloud(options.speech, truth.duration_s, seed % 9)
         for kind in KINDS:
             of_kind = truth_of(film, kind)
             answers = listed(video, transcript, [query.text for query in of_kind.queries])

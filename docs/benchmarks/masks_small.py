@@ -196,7 +196,8 @@ def print_table(runs: Sequence[Mapping[str, Any]]) -> None:
 
 def main() -> None:
     """Make what is missing, all rows of a run before the next; or print the table of what is there."""
-    parser = argument_parser(__doc__)
+    data = "--annotations data/highlights/queries.jsonl --captions data/highlights/captions.jsonl"
+    parser = argument_parser(__doc__, small=f"{data} --out data --only none --runs 0")
     for name in ("annotations", "captions", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=[*ROWS], default=[*ROWS], metavar="ROW")

@@ -36,7 +36,7 @@ def precision_and_recall(labels: Labels) -> tuple[float, float]:
 
 def main() -> None:
     """Print the figures."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="")
     parser.add_argument("file", nargs="?", type=Path, default=LABELLED)
     labels = labelled(parser.parse_args().file)
     for name, part in ("all", labels), ("first, third, ...", labels[::2]), ("second, ...", labels[1::2]):

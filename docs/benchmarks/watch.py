@@ -122,6 +122,8 @@ def main() -> None:
     )
     for is_language in (False, True):
         answers = [answer for answer in everything if (answer.query.kind == "language") == is_language]
+        if not answers:
+            continue
         print_alerts(answers)
         queries = [answer.query for answer in answers]
         best, whole = np.array([query.measures[0] for query in queries]), truth_about(queries)

@@ -138,7 +138,9 @@ def doubtful(parts: Sequence[Pictures]) -> frozenset[str]:
 
 
 def interval(values: npt.NDArray[np.floating]) -> str:
-    """The mean in per cent, and 95 % of its bootstrap."""
+    """The mean in per cent, and 95 % of its bootstrap; a dash of no values."""
+    if not len(values):
+        return "-"
     draws = np.random.default_rng(0).integers(len(values), size=(_DRAWS, len(values)))
     low, high = np.percentile(values[draws].mean(axis=1) * 100, [2.5, 97.5])
     return f"{values.mean() * 100:.1f} [{low:.1f}, {high:.1f}]"
@@ -162,7 +164,7 @@ def choose(scores: FloatArray, min_sure: float) -> list[list[int]]:
 
 def main() -> None:
     """Print all figures."""
-    options = argument_parser(__doc__, "folder").parse_args()
+    options = argument_parser(__doc__, "folder", small="pictures").parse_args()
     parts = [photographs(options.folder), frames(options.folder)]
     marks = [doubtful([part.half(first) for part in parts]) for first in (0, 1)]
     for name, marked in zip(("even", "odd", "all"), [*marks, doubtful(parts)], strict=True):

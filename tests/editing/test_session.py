@@ -285,7 +285,7 @@ def test_files_that_are_refused(made: Path, record: Path, name: str) -> None:
 def test_decisions_of_another_program_are_refused(record: Path) -> None:
     EditSession(record).decide(take(1, 2))
     text = decisions_path(record).read_text()
-    digest = json.loads(text)["video_sha256"]
+    digest = json.loads(text)["sha256"]
     decisions_path(record).write_text(text.replace(digest, "0" * 64))
     with pytest.raises(InputError, match="about another video"):
         EditSession(record)

@@ -62,8 +62,8 @@ def meet_demands(
     """Return a choice in which units gave way to others, one for one, as long as the demands need it.
 
     First no quarter is left out that one other unit would fill; then no scene is shown twice while another
-    unit shows a different one of at least half of its importance, and leaves out no further quarter and not
-    more scenes. Of the units that would do, those with the highest value are taken.
+    unit shows a different one of at least half of its importance, and neither leaves out a further quarter,
+    nor more scenes. Of the units that would do, those with the highest value are taken.
     """
     best = [*chosen]
 
