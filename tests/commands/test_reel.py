@@ -14,6 +14,7 @@ from PIL import Image
 import vidsum
 from tests import media
 from tests.commands.conftest import files_here
+from tests.conftest import deep
 from tests.full_disk import files_up_to
 from tests.program import Run, read_valid
 
@@ -89,7 +90,7 @@ def test_a_film_in_order_of_recording(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("order", "names"),
-    [("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
+    [deep("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
 )
 def test_other_orders(run: Run, folder: Path, order: str, names: list[str]) -> None:
     run("reel", folder / "d.mp4", folder, "-o", "-", "--budget", "12s", "--order", order)
@@ -156,6 +157,7 @@ def test_scenes_are_not_repeated(run: Run) -> None:
     assert {"3.mp4", "4.mp4"} < {*names}
 
 
+@pytest.mark.deep
 def test_the_same_bytes(run: Run, folder: Path) -> None:
     for name in ("one", "two"):
         run("reel", folder, "-o", f"{name}.mp4", "--budget", "12s", "--no-cache")
@@ -200,6 +202,7 @@ def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
     assert "c.jpg" in ran.out
 
 
+@pytest.mark.deep
 def test_a_full_disk(run: Run, folder: Path) -> None:
     run("reel", folder, "-o", "film.json", "--budget", "12s")
     with files_up_to(20_000):
@@ -207,6 +210,7 @@ def test_a_full_disk(run: Run, folder: Path) -> None:
     assert files_here() == ["Holiday", "film.json"]
 
 
+@pytest.mark.deep
 def test_photographs_alone(run: Run, folder: Path) -> None:
     run("reel", folder / "a.jpg", folder / "c.jpg", "-o", "still.mp4", "--budget", "10s", "--photo", "2s")
     document = read_valid("still.json", "reel")

@@ -78,6 +78,7 @@ def test_training_that_ends_uniform_leaves_its_log_alone(tmp_path: Path) -> None
     assert {(row["perplexity"], row["deviation"]) for row in rows} == {("0.98", "0.01")}
 
 
+@pytest.mark.deep
 def test_uniform_training_that_was_killed_before_the_error_ends_with_it(tmp_path: Path) -> None:
     fit(small_recipe(), LONG, tmp_path)
     uniform = replace(small_recipe(), spread=lambda model: Spread(0.98, 0.01))
