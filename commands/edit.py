@@ -22,6 +22,7 @@ from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 
 if TYPE_CHECKING:
+    from vidsum.editing.reel_session import ReelSession
     from vidsum.editing.session import EditSession
     from vidsum.types import Progress
 
@@ -32,7 +33,7 @@ Edited = Annotated[
     typer.Argument(
         ...,
         metavar="RESULT.json|VIDEO",
-        help="A JSON file of summarize, highlights, trim, chapters or ground; or a video.",
+        help="A JSON file of summarize, highlights, trim, chapters, ground or reel; or a video.",
     ),
 ]
 
@@ -65,7 +66,7 @@ def edit(
     common: Printing,
     extraction: Annotated[Extraction, Only(("device", "cache"))],
 ) -> Reply:
-    """Correct a summary, highlights, a trimmed film, chapters or moments by hand, in a browser.
+    """Correct a summary, highlights, a trimmed film, chapters, moments or a reel by hand, in a browser.
 
     Of a video, it corrects {video}_summary.json in the current folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
@@ -88,13 +89,14 @@ def _open(
     common: CommonOptions,
     extraction: Extraction,
     progress: "Progress | None",
-) -> "EditSession":
+) -> "EditSession | ReelSession":
+    from vidsum.editing.reel_session import open_session
     from vidsum.editing.session import EditSession
     from vidsum.outputs.names import own_names
     from vidsum.pipelines.sources import source_path
 
     if source.endswith(".json"):
-        return EditSession(Path(source), settings.video, extraction, progress)
+        return open_session(Path(source), settings.video, extraction, progress)
     path = source_path(source)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
     if not record.exists():
@@ -103,7 +105,7 @@ def _open(
     return EditSession(record, settings.video or Path(path), extraction, progress, with_video=True)
 
 
-def _serve(session: "EditSession", settings: Editing, common: CommonOptions) -> Reply:
+def _serve(session: "EditSession | ReelSession", settings: Editing, common: CommonOptions) -> Reply:
     from vidsum.editing.edit_server import EditServer
     from vidsum.results.decisions import decisions_path
 

@@ -17,7 +17,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from vidsum.errors import PackageError
 from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
@@ -42,6 +42,12 @@ def deep(*values: object) -> Any:
 def deep_but(usual: Collection[Any], values: Iterable[Any]) -> list[Any]:
     """Return values of which only the usual are cases of the default tests."""
     return [value if value in usual else deep(value) for value in values]
+
+
+def fewer_examples(part: int) -> settings:
+    """Return settings with a part of the profile's examples, for a property whose examples take long."""
+    checks = [HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
+    return settings(max_examples=settings.default.max_examples // part, suppress_health_check=checks)
 
 
 needs_torch = pytest.mark.skipif("torch" in MISSING, reason="needs vidsum[torch]")

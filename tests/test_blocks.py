@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import deep
 from tests.grounding.test_windows import features as clips_at
 from vidsum.description import writers
 from vidsum.features.settings import Extraction
@@ -48,7 +49,7 @@ def retrieved(count: int) -> Any:
     [
         (windows, "_BLOCK", 512, on_grid),
         (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
-        (ground, "_QUERIES_AT_ONCE", 64, curves),
+        deep(ground, "_QUERIES_AT_ONCE", 64, curves),
         (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
     ids=["windows", "liveness", "queries", "sentences"],

@@ -56,6 +56,7 @@ def marked_run(tmp_path_factory: pytest.TempPathFactory) -> MarkedRun:
     return MarkedRun(folder, run_tests(folder, MARKED, "--list-skips=skipped"))
 
 
+@pytest.mark.deep
 def test_marked_tests_are_skipped_without_the_shared_folder(marked_run: MarkedRun) -> None:
     assert marked_run.result.returncode == 0, marked_run.result.stdout
     assert "1 passed, 2 skipped" in marked_run.result.stdout

@@ -94,6 +94,7 @@ def test_extract_fetches_weights_and_computes(
     assert np.abs(array[1] - array[-1]).max() > 1e-3 * np.abs(array).max()
 
 
+@pytest.mark.deep
 @needs_torch
 @pytest.mark.parametrize("reader", ["decord", "opencv"])
 def test_readers_see_the_pictures_of_the_default(

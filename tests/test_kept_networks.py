@@ -93,10 +93,10 @@ GROUND = partial(vidsum.ground, queries="a dog runs", model="mrnet")
 @pytest.mark.parametrize(
     ("command", "networks_used"),
     [
-        (vidsum.extract, {"efficientnet_lite0"}),
+        deep(vidsum.extract, {"efficientnet_lite0"}),
         deep(vidsum.summarize, {"efficientnet_lite0", "ridge"}),
         (GROUND, {"efficientnet_lite0", "minilm", "mrnet"}),
-        (vidsum.find_highlights, {"efficientnet_lite0", "ridge"}),
+        deep(vidsum.find_highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )
 def test_network_is_loaded_once_for_all_files(

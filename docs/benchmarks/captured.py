@@ -1,12 +1,11 @@
 """Measure what a summary captures: people's mean score of the 15 % that a summarizer selects.
 
-    python -m docs.benchmarks.captured --tvsum FOLDER --summe FOLDER --run RUN ... [--splits canonical|FILE]
-        [--chosen-by FILE] [--epochs N]
+    python -m docs.benchmarks.captured --tvsum FOLDER --summe FOLDER --out RUNS [--seeds 3] [--epochs 12]
+        [--splits canonical|FILE] [--chosen-by FILE]
 
-RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits; one that is
-not there is trained, in N epochs, as `docs.benchmarks.human_summaries` trains its first row. Scores are
-in deviations from the mean of their video; shots are chosen by score times length. Ridge regression and the
-clock are fitted to the same videos. The rows below the model's are the model with a part of it broken: at
+The recipe that ships is trained for each seed and split, in RUNS; what is there is not trained again. Scores
+are in deviations from the mean of their video; shots are chosen by score times length. Ridge regression and
+the clock are fitted to the same videos. The rows below the model's are the model with a part of it broken: at
 the end its decoder, which reads the encoder's states of a training video, is fed random frames, or takes its
 first step alone, and the pointer, whose keys are shuffled. `--chosen-by` names splits whose training videos
 chose the recipe: two columns are of the other videos. The last ones are of `vidsum evaluate summary`.
@@ -26,7 +25,6 @@ from torch import Tensor
 from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import (
     CLOCK,
-    EPOCHS,
     MEASURES,
     Data,
     Videos,
@@ -42,13 +40,16 @@ from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.reference import captured as of_summaries
 from vidsum.lab.training.predict import predict_run
-from vidsum.lab.training.run import read_run
+from vidsum.lab.training.run import read_run, unfinished_splits
+from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 from vidsum.models.fulltransnet import DecoderState, FullTransNet
 from vidsum.summary.importance_model import ImportanceModel, build_importance_model, importance
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray
+from vidsum.weights.recipes.fulltransnet import SETTINGS
 
-EXPERIMENT, RIDGE, TRAINED = "tvsum-vse", "ridge, ends, novelty", "fulltransnet"
+EXPERIMENT, RIDGE = "tvsum-vse", "ridge, ends, novelty"
+BASES = ("ridge", "clock", "fulltransnet")
 N_RANDOM = 10
 Curves = Mapping[str, FloatArray]
 Spoil = Callable[[FullTransNet, FloatArray], None]
@@ -164,20 +165,32 @@ def fitted(row: str, data: Data) -> Curves:
         return predict_run(run, seen.tested).scores
 
 
+def train_seed(seed: int, epochs: int, data: Data, out: Path) -> Path:
+    """Train what is missing of the run of a seed, and return its folder."""
+    run = out / f"{seed}"
+    if not (run / "run.json").exists() or unfinished_splits(run):
+        settings = replace(SETTINGS, loop=replace(SETTINGS.loop, seed=seed, epochs=epochs))
+        prepared = prepare_run(data.videos, data.splits, settings, run, draw=data.draw)
+        for number in range(len(data.splits)):
+            train_split(prepared, number)
+    return run
+
+
 def print_rows(rows: Mapping[str, list[Curves]], videos: Videos, clean: Iterable[str]) -> None:
-    """A table of means and of differences from ridge regression and the clock, 95 % intervals."""
-    heads = ("captured", "less ridge", "less clock", "videos that chose nothing", "less clock", *MEASURES)
+    """A table of means and of differences from three rows, 95 % intervals."""
+    differences = [f"less {base}" for base in BASES]
+    heads = ("captured", *differences, "videos that chose nothing", "less clock", *MEASURES)
     print(f"| row | {' | '.join(heads)} |\n|{'---|' * (len(heads) + 1)}")
     values = {row: measure(curves, videos) for row, curves in rows.items()}
     names = list(clean)
     for row, of_row in values.items():
         less = [
             interval([of_row[name] - values[base][name] for name in some])
-            for base, some in (("ridge", of_row), ("clock", of_row), ("clock", names))
+            for base, some in (*((base, of_row) for base in BASES), ("clock", names))
         ]
         whole, part = (interval([of_row[name] for name in some]) for some in (of_row, names))
         agreement = [measured(row, videos, curves) for curves in rows[row]]
-        cells = [whole, *less[:2], part, less[2], *(cell(figures(agreement, name)) for name in MEASURES)]
+        cells = [whole, *less[:-1], part, less[-1], *(cell(figures(agreement, name)) for name in MEASURES)]
         print(f"| {row} | {' | '.join(cells)} |", flush=True)
 
 
@@ -199,22 +212,21 @@ def interval(values: list[float]) -> str:
 
 def main() -> None:
     """Print the table."""
-    data = "--tvsum data/tvsum --summe data/summe --splits data/tvsum/split.json"
-    parser = argument_parser(__doc__, small=f"{data} --run runs/0 --epochs 1")
-    for name in ("--tvsum", "--summe"):
+    data_files = "--tvsum data/tvsum --summe data/summe"
+    parser = argument_parser(__doc__, small=f"{data_files} --out runs --seeds 1 --epochs 1")
+    for name in ("--tvsum", "--summe", "--out"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--run", type=Path, action="append", required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=SETTINGS.loop.epochs)
     parser.add_argument("--splits", default="canonical")
     parser.add_argument("--chosen-by", type=Path)
-    parser.add_argument("--epochs", type=int, default=EPOCHS["vse"])
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)
     data = read(EXPERIMENT, options)
-    for seed, run in enumerate(options.run):
-        train(TRAINED, seed, data, run, options.epochs, range(len(data.splits)))
     tested = {name: data.tested[name] for split in data.splits for name in split.test}
     chose = json.loads(options.chosen_by.read_text())[0]["train_keys"] if options.chosen_by else []
     rng = np.random.default_rng(0)
+    runs = [train_seed(seed, options.epochs, data, options.out) for seed in range(options.seeds)]
 
     randoms = [{n: rng.random(len(v.picks), np.float32) for n, v in tested.items()} for _ in range(N_RANDOM)]
     rows: dict[str, list[Curves]] = {
@@ -223,12 +235,11 @@ def main() -> None:
         "clock": [fitted(CLOCK, data)],
         "random": randoms,
         "uniform": [{name: np.full(len(v.picks), 0.5, np.float32) for name, v in tested.items()}],
-        "fulltransnet": [curves_of(run, data.tested) for run in options.run],
+        "fulltransnet": [curves_of(run, data.tested) for run in runs],
     }
-    if len(options.run) > 1:
-        rows |= {f"fulltransnet, {run.name}": [curves_of(run, data.tested)] for run in options.run}
+    rows |= {f"fulltransnet, seed {seed}": [curves] for seed, curves in enumerate(rows["fulltransnet"])}
     for row, spoil in BROKEN.items():
-        rows[row] = [curves_of(run, data.tested, spoil) for run in options.run]
+        rows[row] = [curves_of(run, data.tested, spoil) for run in runs]
     print_rows(rows, tested, [name for name in tested if name not in chose])
 
 

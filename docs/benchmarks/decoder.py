@@ -333,8 +333,8 @@ def read_fold(
 
 def main() -> None:
     """Print a row for each trial."""
-    data = "--tvsum data/tvsum --splits data/tvsum/split.json"
-    parser = argument_parser(__doc__, small=f"{data} --trial coverage --updates 2")
+    small = "--tvsum data/tvsum --splits canonical --updates 2 --trial time coverage"
+    parser = argument_parser(__doc__, small=small)
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--splits", type=Path, default=SPLITS)
     parser.add_argument("--fold", type=int, nargs="+", default=[0])

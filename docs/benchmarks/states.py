@@ -60,7 +60,7 @@ def spread_of(model: str, rows: FloatArray, captions: FloatArray) -> tuple[float
 
 def main() -> None:
     """Print a row for each model."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, small="--tvsum data/tvsum --videos 2")
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--videos", type=int, default=12)
     options: argparse.Namespace = parser.parse_args()
@@ -73,7 +73,8 @@ def main() -> None:
             spread_of(model, seen[name].features.array, videos[name].features.array) for name in videos
         ]
         deviation, perplexity = np.mean(of_videos, axis=0)
-        print(f"| {model} | {deviation:.2f} | {perplexity:.2f} |", flush=True)
+        of_saliency = "-" if np.isnan(perplexity) else f"{perplexity:.2f}"  # MRNet scores segments alone
+        print(f"| {model} | {deviation:.2f} | {of_saliency} |", flush=True)
 
 
 if __name__ == "__main__":

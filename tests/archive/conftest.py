@@ -7,6 +7,7 @@ import pytest
 
 from tests.archive.made import film, make_with, spoken, use_archive, written
 from tests.archive.serving import new_database, serving, started
+from tests.conftest import deep
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 
@@ -30,7 +31,7 @@ def postgres() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["file", "server"])
+@pytest.fixture(params=["file", deep("server")])
 def place(request: pytest.FixtureRequest, tmp_path: Path, colours: None) -> str:
     """Where an archive is to be: a path, or an address."""
     if request.param == "file":

@@ -79,6 +79,7 @@ def test_claim_of_slow_owner(place: str, tmp_path: Path, monkeypatch: pytest.Mon
         assert other.rows("SELECT * FROM claims") == []
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux")
 def test_locks_of_two_connections(archive: Archive, tmp_path: Path) -> None:
     def locks() -> int:

@@ -143,6 +143,7 @@ def test_index_stores_the_actions_that_ground_reads(actions: bool, tmp_path: Pat
     assert found[0].present == pytest.approx(best, abs=0.01)
 
 
+@pytest.mark.deep
 def test_an_archive_on_a_server_gets_a_place_for_actions(
     postgres: str, colours: None, tmp_path: Path
 ) -> None:

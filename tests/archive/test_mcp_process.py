@@ -81,6 +81,7 @@ def end(process: subprocess.Popen[bytes], way: str) -> None:
         process.send_signal(getattr(signal, way))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("way", ["SIGTERM", deep("SIGINT"), "stdin", deep("stdout")])
 def test_ends_during_a_call(way: str, process: subprocess.Popen[bytes], tmp_path: Path) -> None:
     check_end(process, way, "clip", tmp_path)
@@ -106,6 +107,7 @@ def check_end(process: subprocess.Popen[bytes], way: str, tool: str, tmp_path: P
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.deep
 def test_ends_while_it_starts(process: subprocess.Popen[bytes]) -> None:
     assert process.stderr
     assert process.stdin
@@ -114,6 +116,7 @@ def test_ends_while_it_starts(process: subprocess.Popen[bytes]) -> None:
     assert process.stderr.read() == b""
 
 
+@pytest.mark.deep
 def test_a_second_signal_changes_nothing(process: subprocess.Popen[bytes], tmp_path: Path) -> None:
     begin(process, "clip")
     for _ in range(3):

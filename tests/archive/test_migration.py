@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.archive.made import film, make_with, spoken, use_archive, written
+from tests.conftest import deep
 from tests.program import Run
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
@@ -132,7 +133,7 @@ def test_an_old_archive_that_cannot_be_written_is_refused(
     assert "can be written" in str(raised.value.hint)
 
 
-@pytest.mark.parametrize("verb", ["search", "index"])
+@pytest.mark.parametrize("verb", ["search", deep("index")])
 def test_the_command_line_says_so(
     verb: str,
     old: tuple[Path, list[Match]],

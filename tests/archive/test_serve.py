@@ -268,6 +268,7 @@ def test_file_vanished_changed_or_linked(folder: Path, tmp_path: Path, server: S
         assert ask(odd, "/video/1").status == 200
 
 
+@pytest.mark.deep
 def test_fifty_clients_at_once(server: Server) -> None:
     content = bytes_of(server, 1)
     expected = ask(server, "/api/search?q=blue").body

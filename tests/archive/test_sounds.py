@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests import media
 from tests.archive.made import film, use_archive
 from tests.archive.serving import new_database
+from tests.conftest import deep
 from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
@@ -65,7 +66,7 @@ def test_no_scores_have_no_runs() -> None:
     assert len(Audible.of(SoundScores(np.zeros((0, 521), np.float32), 0.0)).runs) == 0
 
 
-@pytest.fixture(scope="module", params=["file", "server"])
+@pytest.fixture(scope="module", params=["file", deep("server")])
 def sounding(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
     """An archive of `tone` and its sounds, in a file and on a server; tests only read it."""
     folder = tmp_path_factory.mktemp("sounding")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.archive.made import film
+from tests.conftest import deep
 from tests.full_disk import files_up_to, small_disk
 from vidsum.archive import store
 from vidsum.archive.archive import Archive
@@ -174,10 +175,11 @@ def test_read_only_archive(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connection.close()
 
 
-def test_flipped_bytes(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [70, deep(7)])
+def test_flipped_bytes(step: int, file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     schema = whole.index(b"CREATE")
-    places = [*range(110), *range(schema - 2000, schema + 2000, 7)]
+    places = [*range(110), *range(schema - 2000, schema + 2000, step)]
     odd, faults = tmp_path / "odd.vidsum", list[str]()
     for place in places:
         content = bytearray(whole)

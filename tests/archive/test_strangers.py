@@ -159,6 +159,7 @@ def test_answers_in_one_packet(server: Server, monkeypatch: pytest.MonkeyPatch) 
         assert all(packets)
 
 
+@pytest.mark.deep
 def test_half_requests_time_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def half() -> socket.socket:
         client = socket.create_connection(("127.0.0.1", server.server_port), 20)

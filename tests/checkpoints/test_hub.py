@@ -162,6 +162,7 @@ def test_local_file(hub: Server, tmp_path: Path) -> None:
     assert not hub.received
 
 
+@pytest.mark.deep
 def test_pull_prints_one_line(server: Server, home: Path) -> None:
     """The program itself, without a proxy: the licence, then what is wrong; exit code 4."""
     name = "mobileclip2-s0"

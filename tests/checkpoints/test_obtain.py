@@ -210,6 +210,7 @@ def test_two_processes_make_one_download(
     assert toy.read_bytes() == WEIGHTS
 
 
+@pytest.mark.deep
 def test_killed_process(
     home: Path, toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
 ) -> None:

@@ -145,6 +145,7 @@ def test_ground_without_torchvision(film: Path, tmp_path: Path, monkeypatch: pyt
     assert json.loads(target.read_text())["queries"][0]["moments"]
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
 def test_second_query_loads_no_network(film: Path, tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_interrupt_while_loading(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().err == "interrupted\n"
 
 
-@pytest.mark.parametrize("settings", [[], ["--json"], pytest.param(["-o", "-"], marks=pytest.mark.deep)])
+@pytest.mark.parametrize("settings", [[], deep(["--json"]), deep(["-o", "-"])])
 def test_names_in_other_encodings(tmp_path: Path, film: Path, settings: list[str]) -> None:
     name = os.fsencode(tmp_path) + b"/caf\xe9.mp4"
     film.rename(os.fsdecode(name))
@@ -322,10 +323,8 @@ def test_names_in_other_encodings(tmp_path: Path, film: Path, settings: list[str
 @pytest.mark.parametrize(
     "arguments",
     [
-        "--version",
-        "weights list",
         "info x --json",
-        *map(deep, ("--help", "info --help", "weights list --json")),
+        *map(deep, ("--version", "weights list", "--help", "info --help", "weights list --json")),
     ],
 )
 def test_full_stdout(arguments: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import vidsum
+from tests.conftest import deep
 from tests.lab.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
 from tests.program import Ran, Run
 from vidsum.checkpoints.trained import read_trained
@@ -31,8 +32,7 @@ def train(run: Run, model: str, *arguments: object, **expected: Any) -> Ran:
 
 @pytest.mark.parametrize(
     ("model", "space"),
-    [("ridge", "text"), ("fulltransnet", "vse")]
-    + [pytest.param(*pair, marks=pytest.mark.deep) for pair in (("ridge", "vse"), ("fulltransnet", "text"))],
+    [("ridge", "text"), deep("ridge", "vse"), deep("fulltransnet", "text"), deep("fulltransnet", "vse")],
 )
 def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
     options = SIZES if model == "fulltransnet" else ("--penalty", 0.1, "--draws", 2)

@@ -71,6 +71,7 @@ def test_edited_files_are_replaced_without_a_question(run: Run, film_here: Path)
     assert "edit" not in json.loads(RECORD.read_text())["provenance"]
 
 
+@pytest.mark.deep
 def test_choices_of_the_mp4_stay(run: Run, film_here: Path) -> None:
     run("summarize", film_here, "--vertical")
     write_decisions(decisions_path(RECORD), {"decisions": [leave(*first_of(RECORD))], "undone": []})

@@ -114,6 +114,7 @@ def test_segments_are_drawn(run: Run, data: Path, tmp_path: Path) -> None:
     assert Path("s.svg").exists()
 
 
+@pytest.mark.deep
 def test_overlapping_test_splits(run: Run, data: Path) -> None:
     names = ["video_1", "video_2", "video_3"]
     splits = [{"train_keys": [names[i]], "test_keys": names[:i] + names[i + 1 :]} for i in range(2)]
@@ -124,6 +125,7 @@ def test_overlapping_test_splits(run: Run, data: Path) -> None:
     assert any("4 tests of 3 videos" in message for message in ran.json["messages"])
 
 
+@pytest.mark.deep
 def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
     splits = [json.loads(Path("made_splits.json").read_text())[0]]
     splits.append({"train_keys": ["video_2", "video_3"], "test_keys": ["video_1"]})
@@ -206,6 +208,7 @@ def test_edited_picture_of_attention_is_refused(run: Run, film: Path, model: Pat
     run(*draw, code=1, error="--overwrite")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("part", "name", "text"),
     [deep("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],

@@ -54,6 +54,7 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
     assert "unchanged" in run("ground", film, *IN_SOUND, *arguments, "--saliency").out
 
 
+@pytest.mark.deep
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     arguments = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
     alone = run(*arguments)

@@ -163,6 +163,7 @@ def test_search_failed_export(run: Run, tmp_path: Path) -> None:
     assert (Path("found.csv").exists(), Path("found.html").exists()) == (True, True)
 
 
+@pytest.mark.deep
 def test_workers_fill_one_archive(run: Run, videos: Path) -> None:
     (videos / "bad.mp4").write_bytes(b"no video")  # real workers have no colours: they read, and fail alike
     (videos / "worse.mp4").write_bytes(b"no video")
@@ -299,6 +300,7 @@ def test_index_damaged_archive(run: Run, indexed: Path, jobs: tuple[str, ...]) -
     assert [line for line in ran.err.splitlines() if "error" in line] == [ran.err.splitlines()[0]]
 
 
+@pytest.mark.deep
 def test_index_on_server(run: Run, videos: Path) -> None:
     with started() as server:
         run("index", videos, "--archive", server, "--device", "cpu")

@@ -104,6 +104,7 @@ def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("code", [
     "raise OSError('libcudart.so: cannot open shared object file')",
     pytest.param(None, marks=pytest.mark.deep),

@@ -69,6 +69,7 @@ def test_jobs_match_one_process(run: Run, film: Path) -> None:
     assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]
 
 
+@pytest.mark.deep
 def test_jobs_end_at_the_first_failure_with_fail_fast(run: Run, film: Path) -> None:
     films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
     ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast", code=1)
@@ -111,6 +112,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     return messages
 
 
+@pytest.mark.deep
 def test_workers_are_sent_the_same_work_and_one_input(
     run: Run, film: Path, sent: list[tuple[bytes, bytes]]
 ) -> None:
@@ -125,6 +127,7 @@ def test_workers_are_sent_the_same_work_and_one_input(
     assert [work.count(b".mp4") + task.count(b".mp4") for work, task in sent] == [1] * 5
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("sent")
 def test_results_of_workers_name_the_config_file(run: Run, film: Path) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
@@ -133,6 +136,7 @@ def test_results_of_workers_name_the_config_file(run: Run, film: Path) -> None:
     assert [line["data"]["config"] for line in lines] == ["config.yaml"] * 2
 
 
+@pytest.mark.deep
 def test_sent_work_needs_no_config_file(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
     films = make_films(film, "a.mp4", "b.mp4")
@@ -144,6 +148,7 @@ def test_sent_work_needs_no_config_file(run: Run, film: Path, sent: list[tuple[b
     assert (result.exit_code, result.data["output"], result.data["method"]) == (0, "c.json", "uniform")
 
 
+@pytest.mark.deep
 def test_queries_on_stdin(run: Run, sent: list[tuple[bytes, bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a man chops wood\n")))
     ran = run("ground", "none.mp4", "no.mp4", "--queries", "-", "--json", "--jobs", "2", code=1)
@@ -185,6 +190,7 @@ def test_files_that_kill_their_reader(
 _SIX = ("a.mp4", "deadly.mp4", "b.mp4", "c.mp4", "deadly2.mp4", "d.mp4")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("names", "jobs"), [(("a.mp4", "deadly.mp4", "b.mp4"), 2), deep(_SIX, 1), deep(_SIX, 2)]
 )
@@ -201,6 +207,7 @@ def test_index_outlives_its_readers(
     assert len(Archive("a.vidsum").videos()) == len(names) - len(deadly)
 
 
+@pytest.mark.deep
 def test_index_outlives_the_reader_of_a_single_file(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +217,7 @@ def test_index_outlives_the_reader_of_a_single_file(
     run("index", deadly, "--archive", "a.vidsum", code=1, error=error)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("command", [("shots", *UNIFORM), deep(("index", "--archive", "a.vidsum"))])
 def test_a_worker_that_dies_once_costs_nothing(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
@@ -221,6 +229,7 @@ def test_a_worker_that_dies_once_costs_nothing(
     assert {line["data"].get("change") for line in ran.json_lines} <= {None, "added"}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("jobs", [deep(1), 2, deep(3)])
 @pytest.mark.parametrize(("size", "seed"), [(10, 51), deep(25, 0), deep(25, 1), deep(25, 2)])
 def test_results_are_neither_lost_nor_made_twice(jobs: int, size: int, seed: int) -> None:
@@ -262,6 +271,7 @@ def test_a_worker_that_dies_between_two_tasks_costs_nothing() -> None:
     assert list(results) == [f"done fine{number}" for number in range(4)]
 
 
+@pytest.mark.deep
 def test_a_batch_reads_what_is_open_in_this_process(film: Path) -> None:
     (other,) = make_films(film, "b.mp4")
     command = [sys.executable, "-m", "vidsum", "shots", "/dev/stdin", other, *UNIFORM, "--json"]
@@ -271,6 +281,7 @@ def test_a_batch_reads_what_is_open_in_this_process(film: Path) -> None:
     assert [json.loads(line)["exit_code"] for line in done.stdout.splitlines()] == [0, 0]
 
 
+@pytest.mark.deep
 def test_jobs_stopped_batch_summary(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
@@ -298,6 +309,7 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
         process.kill()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("number", "code", "to_all"), [(signal.SIGINT, 130, True), deep(signal.SIGTERM, 143, False)]
 )
@@ -313,6 +325,7 @@ def test_jobs_interrupted(
     assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
 
 
+@pytest.mark.deep
 def test_jobs_end_with_parent(held: "subprocess.Popen[bytes]") -> None:
     worker = int(Path("held").read_text())
     held.kill()
@@ -320,6 +333,7 @@ def test_jobs_end_with_parent(held: "subprocess.Popen[bytes]") -> None:
     assert not list(Path("out").glob(".*part*"))
 
 
+@pytest.mark.deep
 def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     shares = []

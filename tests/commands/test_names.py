@@ -10,6 +10,7 @@ import pytest
 
 from tests.archive.made import use_archive
 from tests.commands.conftest import copies, csv_rows
+from tests.conftest import deep_but
 from tests.program import Run
 from vidsum.archive.archive import Archive
 from vidsum.description.writers import read_sentences
@@ -27,6 +28,8 @@ NAMES = {
     "soft hyphen, word joiner": "a\u00adb\u2060c",
     "tag letters": "\U0001f3f4\U000e0067\U000e007f",
 }
+USUAL = ("narrow no-break space", "decomposed", "tag letters")
+"""Names of the default tests."""
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +38,10 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_archive(monkeypatch)
 
 
-@pytest.fixture(params=NAMES.values(), ids=NAMES)
+@pytest.fixture(params=deep_but(USUAL, NAMES))
 def named(request: pytest.FixtureRequest, film: Path) -> Path:
     """The film under a name."""
-    return copies(film, f"{request.param}.mp4")[0]
+    return copies(film, f"{NAMES[request.param]}.mp4")[0]
 
 
 def test_every_timeline_names_the_file(run: Run, named: Path) -> None:
@@ -97,7 +100,7 @@ def test_sentences_of_our_own_table_are_read_as_they_were(tmp_path: Path) -> Non
     assert read_sentences(path) == ("- a dog runs.", "=a cat sleeps.", "A bird.")
 
 
-@pytest.mark.parametrize("breaker", ["\n", "\x85", "\u2028", "\u2029", "\x1b", "\ufffe"])
+@pytest.mark.parametrize("breaker", deep_but("\n\u2028", "\n\x85\u2028\u2029\x1b\ufffe"))
 def test_a_name_that_ends_a_line_is_refused_where_a_format_has_plain_paths(
     run: Run, film: Path, breaker: str
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_name_typed_otherwise_that_fits_two_files_is_an_error(run: Run, film: 
     run("shots", "a b.mp4", "--shots", "uniform")
 
 
+@pytest.mark.deep
 def test_files_of_options_are_found_by_names_typed_otherwise(run: Run, film: Path) -> None:
     Path("what\u00a0to find.txt").write_text("green\n")
     run("ground", film, "--queries", "what to find.txt", "-o", "found.json")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 COLOURS = ("blue", "green", "red")
 
@@ -17,6 +19,7 @@ def ask(film: Path, *words: str, home: Path | None = None) -> "subprocess.Popen[
     return subprocess.Popen([*command, *words], env=environment, stderr=subprocess.PIPE)
 
 
+@pytest.mark.deep
 def test_no_query_of_parallel_runs_is_lost(film: Path) -> None:
     processes = [ask(film, "--query", colour, "--clips") for colour in COLOURS]
     errors = [process.communicate()[1].decode() for process in processes]

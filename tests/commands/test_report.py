@@ -49,6 +49,7 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     assert run("report", "film_highlights.json", error="no such file").out == "report.html\n"
 
 
+@pytest.mark.deep
 def test_report_overwrite(run: Run, film: Path) -> None:
     run("shots", film, *CPU)
     Path("report.html").write_text("mine")

@@ -74,6 +74,7 @@ def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
     assert not Path("runs").exists()
 
 
+@pytest.mark.deep
 def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = toy(run, "mrnet", "3")
     assert all(0 <= item <= 100 for row in first.values() for item in row.values())
@@ -88,6 +89,7 @@ def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "made-up data: our figures mean nothing" in ran.out.splitlines()
 
 
+@pytest.mark.deep
 def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from vidsum.lab.evaluate import evaluate
 
@@ -140,7 +142,9 @@ def test_baselines_stand_below_the_first_row_of_their_data(run: Run) -> None:
     assert kinds == ["ours", "published", "random", "whole", "ours", "published"]
 
 
-@pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), deep("fulltransnet", "III")])
+@pytest.mark.parametrize(
+    ("paper", "number"), [("mrnet", "5"), deep("lam", "1b"), deep("fulltransnet", "III")]
+)
 def test_toy_tables(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
 

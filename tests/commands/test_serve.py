@@ -15,7 +15,7 @@ import pytest
 
 from docs.console import ROOT, same
 from tests.archive.made import film, use_archive, use_live
-from tests.conftest import real_weights
+from tests.conftest import deep, real_weights
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
 from vidsum.io.packages import EXTRAS
@@ -32,7 +32,7 @@ def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path / "a.vidsum"
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, deep(signal.SIGINT)])
 def test_serve_until_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     with Archive(tmp_path / "empty.vidsum") as archive:
         assert archive.videos() == []

@@ -132,6 +132,7 @@ def _half(folder: Path) -> Path:
     return media.cut_short(whole, folder / "half.mp4", 0.6)
 
 
+@pytest.mark.deep
 def test_train_on_extracted_folder(run: Run, loads: list[str], tmp_path: Path) -> None:
     scores = {}
     for number in range(5):

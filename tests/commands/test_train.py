@@ -47,6 +47,7 @@ def _train(run: Run, data: Path, *arguments: object, **expected: Any) -> Ran:
     return run("train", "fulltransnet", "--data", data, "--out", "run", *sizes, *arguments, **expected)
 
 
+@pytest.mark.deep
 def test_train_in_parts(run: Run, data: Path) -> None:
     parts = [("--split", 1, "--split", 4), ("--split", 0), ("--split", 2, "--split", 3)]
     lines = [_train(run, data, *part).out.splitlines()[-1] for part in parts]

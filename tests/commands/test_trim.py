@@ -12,6 +12,7 @@ import pytest
 import vidsum
 from tests import media
 from tests.commands.conftest import files_here
+from tests.conftest import deep
 from tests.program import Run, check_schema, read_valid
 from tests.speech import stub
 from tests.video.clips import numbers_by_pyav
@@ -201,11 +202,11 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("script", "pitches"), [
     ("word0 word1 word3", [300, 500, 900]),
-    ("word2 word3\nword0", [700, 900, 300]),
+    deep("word2 word3\nword0", [700, 900, 300]),
     ("word3\nword1\nword0 word1", [900, 500, 300, 500]),
-    ("Word1! (?)\n[music]\nword3", [500, 900]),
-    ("word0 word1\nword0 word1", [300, 500] * 2),
-    ("word1 word2\nword3\nword1 word2", [500, 700, 900, 500, 700]),
+    deep("Word1! (?)\n[music]\nword3", [500, 900]),
+    deep("word0 word1\nword0 word1", [300, 500] * 2),
+    deep("word1 word2\nword3\nword1 word2", [500, 700, 900, 500, 700]),
     ("word0 word1\nword1 word2", [300, 500, 500, 700]),
 ])  # fmt: skip
 def test_the_film_of_a_script(script: str, pitches: list[int], said: Path, run: Run) -> None:

@@ -25,6 +25,7 @@ def server(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield running
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_url_input(run: Run, server: Server, film: Path, jobs: str) -> None:
     url = f"{server.url}/a/film.mp4"

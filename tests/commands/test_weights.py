@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.numpy import save
 
+from tests.conftest import deep
 from tests.lab.importers.published_mrnet import CONFIGS, state_dict
 from tests.media import make_video
 from tests.program import Run
@@ -64,7 +65,7 @@ for name in names:
 OF_EACH_READER = ("qd-detr-qvhighlights", "mrnet-tacos", "mobileclip2-s0", "googlenet")
 
 
-@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+@pytest.mark.parametrize("suffix", [".pth", deep(".safetensors")])
 def test_what_is_no_weights_is_refused_before_torch_is_imported(tmp_path: Path, suffix: str) -> None:
     """torch takes 0.6 GB."""
     file = tmp_path / f"file{suffix}"

@@ -198,6 +198,7 @@ def test_change_of_an_older_state_is_refused(server: EditServer, record: Path) -
 PROGRAM = [sys.executable, "-m", "vidsum", "edit", "--json"]
 
 
+@pytest.mark.deep
 def test_killed_server_loses_no_decision(record: Path) -> None:
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*PROGRAM, str(record)], **pipes) as ran:

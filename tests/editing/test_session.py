@@ -10,10 +10,11 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import vidsum
+from tests.conftest import fewer_examples
 from tests.media import make_video
 from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
@@ -59,7 +60,7 @@ STEPS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@fewer_examples(3)
 @given(STEPS)
 def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
     decisions_path(record).unlink(missing_ok=True)
@@ -284,7 +285,7 @@ def test_files_that_are_refused(made: Path, record: Path, name: str) -> None:
 def test_decisions_of_another_program_are_refused(record: Path) -> None:
     EditSession(record).decide(take(1, 2))
     text = decisions_path(record).read_text()
-    digest = json.loads(text)["video_sha256"]
+    digest = json.loads(text)["sha256"]
     decisions_path(record).write_text(text.replace(digest, "0" * 64))
     with pytest.raises(InputError, match="about another video"):
         EditSession(record)

@@ -69,6 +69,7 @@ def test_clip_family_agrees_with_open_clip(random_clips: RandomClips, name: str)
     np.testing.assert_allclose(extractor.encode(clips), images, atol=1e-4)
 
 
+@pytest.mark.deep
 def test_numbers_about_the_model_in_openais_archive_are_left_out(random_clips: RandomClips) -> None:
     weights = dict(networks.clip().state_dict())
     numbers = {"input_resolution": 224, "context_length": 77, "vocab_size": 49408}
@@ -129,7 +130,8 @@ OPEN_CLIP = {
     "siglip2-b16-256": ("ViT-B-16-SigLIP2-256", "webli"),
 }
 SLOW = (
-    "c3d", "c3d_fc7", "i3d", "mobileclip2-s0", "mobileclip2-s2", "pe-core-s16-384", "siglip2-b16-256"
+    "c3d", "c3d_fc7", "clip-b32-256", "i3d", "i3d_128", "mobileclip2-s0", "mobileclip2-s2", "pe-core-s16-384",
+    "siglip2-b16-256",
 )  # fmt: skip
 CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 
@@ -214,6 +216,7 @@ def test_i3d_128_sees_as_much_of_a_picture_as_i3d() -> None:
     assert views[0] == pytest.approx(views[1], abs=0.002)
 
 
+@pytest.mark.deep
 def test_i3d_128_is_the_network_of_i3d(encoded: Encoded, random_weights: RandomWeights) -> None:
     _, clips, features = encoded("i3d_128")
     images = torch.from_numpy(clips).permute(0, 4, 1, 2, 3) / 127.5 - 1

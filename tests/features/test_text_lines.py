@@ -68,6 +68,7 @@ def test_changing_picture_without_text_is_seldom_read() -> None:
     assert text.n_frames_read <= 10 + 60 / 6
 
 
+@pytest.mark.deep
 def test_moving_picture_without_text_is_seldom_read() -> None:
     still = noisy(0)
     text, _ = read_film(lambda time_s: (np.roll(still, round(8 * time_s), axis=1), {}), 60)
@@ -210,6 +211,7 @@ def test_each_line_of_scrolling_credits_is_read(pixels_s: float, upwards: bool) 
     assert sorted({line.text for line in text.lines}) == sorted(CREDITS)
 
 
+@pytest.mark.deep
 def test_readings_take_a_share_of_the_film() -> None:
     """A screen that is new each second has twelve lines; each reading takes about a second."""
     rows = 6

@@ -25,11 +25,12 @@ def texts(reader: TextReader, picture: Picture) -> list[str]:
     return [line.text for line in reader.read(picture)]
 
 
-@pytest.mark.parametrize("angle", deep_but([0, 135, 270], range(0, 360, 45)))
+@pytest.mark.parametrize("angle", deep_but([0, 270], range(0, 360, 45)))
 def test_turned_text_is_read(reader: TextReader, angle: int) -> None:
     assert texts(reader, draw("Quarterly sales", angle=angle, shape=(640, 640))) == ["Quarterly sales"]
 
 
+@pytest.mark.deep
 def test_picture_on_its_head_is_read(reader: TextReader) -> None:
     picture = np.concatenate(
         [draw(text, shape=(120, 640)) for text in ("Sound of music", "Sound", "Editing")]
@@ -37,7 +38,7 @@ def test_picture_on_its_head_is_read(reader: TextReader) -> None:
     assert sorted(texts(reader, picture[::-1, ::-1])) == ["Editing", "Sound", "Sound of music"]
 
 
-@pytest.mark.parametrize(("angle", "is_downwards"), [(270, True), (90, False)], ids=["down", "up"])
+@pytest.mark.parametrize(("angle", "is_downwards"), [(270, True), deep(90, False)], ids=["down", "up"])
 def test_boxes_of_turned_words_are_their_places(reader: TextReader, angle: int, is_downwards: bool) -> None:
     (line,) = reader.read(draw("Harbour Street", angle=angle, shape=(640, 640)))
     assert [word.text for word in line.words] == ["Harbour", "Street"]
@@ -49,6 +50,7 @@ def test_mirrored_text_is_seen_but_not_read(reader: TextReader) -> None:
     assert texts(reader, draw("Quarterly results of 2024")[:, ::-1]) == [""]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("text", "size", "pitch"),
     [("taxi", 48, 60), deep("HOTEL", 40, 48), deep("PARKING", 32, 40), deep("CINEMA", 40, 55)],
@@ -57,20 +59,23 @@ def test_stacked_letters_are_a_word_or_none(reader: TextReader, text: str, size:
     assert texts(reader, draw_stack(text, size, pitch)) in ([text], [""])
 
 
+@pytest.mark.deep
 def test_stacked_capitals_are_a_word(reader: TextReader) -> None:
     (line,) = reader.read(draw_stack("HOTEL", 40, 48))
     assert [word.text for word in line.words] == ["HOTEL"]
     assert line.box[3] - line.box[1] > 0.5
 
 
-@pytest.mark.parametrize("text", ["♪ Are you going home ♪", "♫ Are you going home ♫", "♪ Are you going home"])
+@pytest.mark.parametrize(
+    "text", [deep("♪ Are you going home ♪"), "♫ Are you going home ♫", deep("♪ Are you going home")]
+)
 @pytest.mark.parametrize(("ink", "paper"), [(255, 10), deep(230, 70)])
 def test_notes_of_music_are_no_letters(reader: TextReader, text: str, ink: int, paper: int) -> None:
     (read,) = texts(reader, draw(text, ink=ink, paper=paper, size=28))
     assert read.strip("♪♫ ") == "Are you going home"
 
 
-@pytest.mark.parametrize("text", ["Plan J", "S is for summer", "5 days left"])
+@pytest.mark.parametrize("text", ["Plan J", deep("S is for summer"), deep("5 days left")])
 def test_letters_that_look_like_notes_stay(reader: TextReader, text: str) -> None:
     assert texts(reader, draw(text)) == [text]
 
@@ -87,12 +92,14 @@ def test_other_scripts_are_seen_but_not_read(reader: TextReader, text: str) -> N
     assert texts(reader, draw(text)) == [""]
 
 
+@pytest.mark.deep
 def test_curved_text_is_seen(reader: TextReader) -> None:
     read = texts(reader, draw_arc("COPACABANA BEACH BAR"))
     assert "" in read
     assert set(read) <= {"", "COPACABANA", "BEACH", "BAR"}
 
 
+@pytest.mark.deep
 def test_line_is_read_the_same_beside_others(reader: TextReader) -> None:
     alone = texts(reader, draw("Total 3,410 km", shape=(200, 640)))
     both = np.concatenate(

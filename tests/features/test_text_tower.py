@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import deep
+from tests.conftest import deep, deep_but
 from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import PackageError
@@ -69,6 +69,7 @@ def small(name: str) -> TextTower:
     return TextTower(CLIP_MODELS[name], "int8")
 
 
+@pytest.mark.deep
 def test_text_tower_agrees_with_open_clip(name: str, exact: TextTower) -> None:
     np.testing.assert_allclose(exact.encode(TEXTS), expected(name), atol=1e-5)
 
@@ -113,7 +114,10 @@ def test_text_encoder_of_the_family(monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoder.split("Two dogs") == ["[start]", "two", "dogs", "[end]"]
 
 
-@pytest.mark.parametrize("name", [name for name, model in CLIP_MODELS.items() if not model.has_own_tokenizer])
+@pytest.mark.parametrize(
+    "name",
+    deep_but(["clip"], [name for name, model in CLIP_MODELS.items() if not model.has_own_tokenizer]),
+)
 def test_tokens_are_those_of_open_clip(name: str) -> None:
     import open_clip
 

@@ -31,6 +31,7 @@ def find_marks(path: Path) -> list[np.ndarray]:
     return [np.flatnonzero((drawn(path) == colour).all(axis=2).any(axis=0)) for colour in colours]
 
 
+@pytest.mark.deep
 def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
     heights = {}
     for n in (1, MAX_ROWS, MAX_ROWS + 1):

@@ -99,6 +99,7 @@ def test_entries_are_seldom_counted(own_home: Path, monkeypatch: pytest.MonkeyPa
     assert len(counts) == 1
 
 
+@pytest.mark.deep
 def test_processes_pass_the_limit_by_a_thirty_second_each(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,7 @@ def reference() -> I3DReference:
     return I3DReference(weights, clip, places.mean(dim=0), scores)
 
 
+@pytest.mark.deep
 @torch.inference_mode()
 def test_features_of_i3d_agree_with_its_layers_written_out(reference: I3DReference) -> None:
     state, _ = from_released(reference.weights)
@@ -186,6 +187,7 @@ def outputs(c3d: C3D, clip: Tensor) -> dict[str, Tensor]:
     return made
 
 
+@pytest.mark.deep
 @torch.inference_mode()
 def test_fc7_of_c3d_agrees_with_its_layers_written_out(
     c3d: C3D, clip: Tensor, outputs: dict[str, Tensor]

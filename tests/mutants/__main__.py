@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).parent / "mutants.json"
 _TIMEOUT_S = 600.0
 """A fault that makes a loop endless is found by this limit."""
+_ALL = "deep or not deep"
+"""Deep tests find faults, too."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def copy_project(folder: Path) -> Path:
 
 def find_failure(tests: Sequence[str], copy: Path) -> Sequence[str]:
     """Return the first test that fails in a copy of the project; all of them if they do not end in time."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", _ALL, *tests]
     environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     try:

@@ -98,7 +98,7 @@ def shots_in(clip: Path) -> set[int]:
     return {round((float(picture[4:16, 4:24].mean()) - 20) / 50) for picture in pictures}
 
 
-USUAL = ("usual", "no key frames at cuts", "open groups", "uneven", "transport stream", "raw")
+USUAL = ("usual", "no key frames at cuts", "open groups", "uneven")
 
 
 @pytest.mark.parametrize("kind", deep_but(USUAL, KINDS))
@@ -109,13 +109,13 @@ def test_shots_at_cuts(kind: str, tmp_path: Path) -> None:
     assert shots_of(film.path, cache=False).edges_s.tolist() == result.edges_s.tolist()
 
 
-@pytest.mark.parametrize("kind", ["no key frames at cuts", "uneven"])
+@pytest.mark.parametrize("kind", [deep("no key frames at cuts"), "uneven"])
 def test_readers_find_same_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
     assert shots_of(film.path, reader="opencv").edges_s.tolist() == shots_of(film.path).edges_s.tolist()
 
 
-@pytest.mark.parametrize("kind", ["all decoded", "no key frames at cuts"])
+@pytest.mark.parametrize("kind", ["all decoded", deep("no key frames at cuts")])
 def test_second_command_decodes_nothing(kind: str, tmp_path: Path, passes: list[str]) -> None:
     film = film_of(tmp_path, kind).path
     first = shots_of(film)
@@ -191,7 +191,7 @@ def test_clips_of_shots(kind: str, tmp_path: Path) -> None:
         assert shots_in(clip) == {number}
 
 
-@pytest.mark.parametrize("kind", ["usual", "uneven"])
+@pytest.mark.parametrize("kind", ["usual", deep("uneven")])
 def test_summary_of_whole_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
     displayed = np.searchsorted(film.times_s, np.arange(0, film.duration_s, 0.5))

@@ -53,6 +53,7 @@ def together(film: Path) -> tuple[list[Features], Features]:
     return read(open_film(film, actions=True, cache=False))
 
 
+@pytest.mark.deep
 def test_other_features_are_the_same_bytes_with_movement(
     film: Path, together: tuple[list[Features], Features]
 ) -> None:
@@ -74,6 +75,7 @@ def test_movement_is_the_same_where_other_features_are_cached(
     assert movement.extractor == NAME
 
 
+@pytest.mark.deep
 def test_the_edges_of_shots_are_cached_for_both(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = plan_embedding(open_film(film, actions=False), "vse").run().clips
     monkeypatch.setattr("vidsum.pipelines.embedding.find", None)  # would find them again

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests import media
+from tests.conftest import deep
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
@@ -109,7 +110,7 @@ def test_short_video() -> None:
     ]
 
 
-@pytest.mark.parametrize("fps", [Fraction(1, 2), 1])
+@pytest.mark.parametrize("fps", [Fraction(1, 2), deep(1)])
 def test_slow_video_at_any_rate(passes: list[int], tmp_path: Path, fps: Fraction | int) -> None:
     film = media.make_video(tmp_path / "slow.mp4", n_frames=40, fps=fps, paint=media.colour_picture).path
     rates = [float(fps), 1.0, 2.0, 7.0]

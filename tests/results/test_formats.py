@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -372,8 +373,8 @@ def test_guides_of_kdenlive_stand_where_cuts_begin(parts: Parts) -> None:
     assert [guide["pos"] for guide in guides] == [0, 4, 8]
 
 
-def render(timeline: Path, target: Path) -> list[int]:
-    """Return the numbers of the frames of a timeline as MLT's player renders it."""
+def render(timeline: Path, target: Path, read: Callable[[Path], list[Any]] = numbers_by_pyav) -> list[Any]:
+    """Return what is read of the frames of a timeline as MLT's player renders it, such as their numbers."""
     if shutil.which("melt") is None:
         pytest.skip("no melt")
     consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
@@ -383,7 +384,7 @@ def render(timeline: Path, target: Path) -> list[int]:
         errors = (subprocess.TimeoutExpired, av.FFmpegError) if timeout_s == 40 else ()
         with suppress(*errors):
             subprocess.run(command, check=True, capture_output=True, timeout=timeout_s, **options)
-            return numbers_by_pyav(target)
+            return read(target)
     raise AssertionError("unreachable")
 
 
@@ -394,6 +395,7 @@ def write(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("format", "rate"),
     [
@@ -413,6 +415,7 @@ def test_mlt_renders_frames_of_the_clip(format: str, rate: Fraction, tmp_path: P
     assert render(timeline, tmp_path / "mlt.mp4") == numbers_by_pyav(tmp_path / "clip.mp4")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format", ["mlt", deep("kdenlive")])
 def test_mlt_renders_no_other_frame_of_a_variable_rate(format: str, tmp_path: Path) -> None:
     """It leaves out frames that are closer than those of the average rate."""

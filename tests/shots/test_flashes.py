@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import deep_but
+from tests.conftest import deep_but, fewer_examples
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, add_cuts, find_cuts
 from vidsum.shots.flashes import remove_flashes
@@ -81,6 +81,7 @@ flashes = st.fixed_dictionaries(
 )
 
 
+@fewer_examples(2)
 @given(flashes, st.integers(0, 4))
 def test_a_flash_at_a_cut_is_one_cut(flash: dict[str, Any], ahead: int) -> None:
     fps, count = flash["fps"], flash["count"]
@@ -91,6 +92,7 @@ def test_a_flash_at_a_cut_is_one_cut(flash: dict[str, Any], ahead: int) -> None:
     assert cut <= found <= cut + count - ahead
 
 
+@fewer_examples(2)
 @given(flashes)
 def test_a_flash_inside_a_take_is_no_cut(flash: dict[str, Any]) -> None:
     fps = flash["fps"]
@@ -139,6 +141,7 @@ def test_a_flash_in_a_fast_pan_is_no_cut(fps: float, seed: int) -> None:
     assert cuts(lit(pan(seed, 3, fps), round(1.5 * fps), 2, 255, 0.9), fps) == []
 
 
+@fewer_examples(2)
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=6), st.sampled_from(RATES))
 def test_no_shot_between_cuts_is_shorter_than_a_third_of_a_second(lengths: list[int], fps: float) -> None:
     film = take(99, 2, fps)

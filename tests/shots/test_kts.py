@@ -22,6 +22,7 @@ def test_change_points_are_those_of_the_direct_implementation(seed: int) -> None
     assert change_points(rows, penalty=penalty).tolist() == direct_change_points(rows, penalty)
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.parametrize("seed", deep_but(range(3), range(12)))
 def test_change_points_of_real_films_are_those_of_the_direct_implementation(

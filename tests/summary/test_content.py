@@ -47,6 +47,12 @@ def test_slides_differ_though_they_look_alike() -> None:
     assert likeness(content, [slice(0, 10)], np.array([5, 15, 35]))[0] == pytest.approx([1, 0, 1], abs=1e-6)
 
 
+def test_slides_with_the_same_picture_are_more_alike_than_others() -> None:
+    content = film((0, 0, 1, 2), np.repeat([0, 1, 2, 3], 10))
+    same, other = likeness(content, [slice(0, 10)], np.array([15, 25]))[0]
+    assert 1 > same > other == pytest.approx(0, abs=1e-6)
+
+
 def test_film_without_a_change_is_like_nothing() -> None:
     assert not likeness(film((0, 0, 0, 0)), [slice(0, 10)], np.array([5, 35])).any()
 

@@ -39,6 +39,14 @@ class Problem:
         return maximise(self.objective, self.sizes, self.room, exclude(self.pairs))
 
 
+def test_each_of_a_few_units_is_tried_as_the_first() -> None:
+    """Greedy takes the long one, or per frame the short one: neither leaves room for both others."""
+    values, nothing = np.array([10.0, 6.9, 6.9, 3.0]), np.zeros((4, 1), np.float32)
+    objective = Objective(values, nothing, nothing[0])
+    sizes = np.array([9, 6, 6, 2], np.int64)
+    assert maximise(objective, sizes, 12, exclude(set()), range(4)) == [1, 2]
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     n_units = draw(st.integers(1, 9))

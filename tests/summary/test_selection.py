@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.conftest import fewer_examples
 from tests.media import video_info
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
@@ -240,7 +241,7 @@ def selections(draw: st.DrawFn) -> Selected:
     return Selected(duration_s, budget_s, keep, drop, result)
 
 
-BY_PROPERTY = settings(suppress_health_check=[HealthCheck.filter_too_much])
+BY_PROPERTY = fewer_examples(2)
 
 
 @BY_PROPERTY

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.conftest import fewer_examples
 from tests.evidence.test_spoken import transcript
 from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
@@ -16,7 +17,14 @@ from vidsum.results.shots import Shots
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.selection import SelectedSegments, select
-from vidsum.summary.speech_units import SpeechUnit, SpokenParts, find_speech_units, is_question, refers_back
+from vidsum.summary.speech_units import (
+    SpeechUnit,
+    SpokenParts,
+    find_speech_units,
+    follows_on,
+    is_question,
+    refers_back,
+)
 from vidsum.types import Interval
 
 FPS = 10.0
@@ -97,6 +105,41 @@ def test_part_that_continues_a_sentence_is_no_beginning() -> None:
 def test_clause_that_ends_a_sentence_says_something() -> None:
     begun, clause = "Produced in many towns of the time,", "the letters of metal may be called an invention."
     assert clause in texts_of(f"{begun} {clause}", longest_s=6.0)
+
+
+def test_clause_without_a_verb_says_nothing() -> None:
+    begun, clause = "Letters of metal may be an invention,", "the earliest book printed with such types."
+    assert texts_of(f"{begun} {clause}", longest_s=4.5)[0] != clause
+
+
+def test_sentence_that_begins_with_but_goes_with_the_one_before() -> None:
+    assert texts_of(OLD, "But wood blocks are older.") == [OLD, f"{OLD} But wood blocks are older."]
+
+
+def test_greetings_are_no_units_where_something_is_said() -> None:
+    assert texts_of("Welcome to this lecture.", OLD, "Thank you for coming.") == [OLD]
+    assert texts_of("Welcome to this lecture.") == ["Welcome to this lecture."]
+
+
+def test_dots_without_a_word_are_no_sentences() -> None:
+    assert texts_of(OLD, ".", LATE) == [OLD, LATE]
+
+
+@pytest.mark.parametrize(
+    ("text", "follows"),
+    [
+        ("We need half of it for the winter.", True),
+        ("I opened every one of them with a knife.", True),
+        ("And the town paid.", True),
+        ("So walk in the morning.", False),
+        ("If context matters, it matters here.", False),
+        ("As I understand it, the case is closed.", False),
+        ("A pot is easy to make, and the child likes it.", False),
+        ("Clay makes it hard to hurry.", False),
+    ],
+)
+def test_sentence_whose_object_was_named_before_follows_on(text: str, follows: bool) -> None:
+    assert follows_on(text) == follows
 
 
 LABELLED = (
@@ -207,7 +250,7 @@ def summaries_of_speech(draw: st.DrawFn) -> Spoken:
     return Spoken(budget_s, keep, drop, result)
 
 
-OF_SPEECH = settings(suppress_health_check=[HealthCheck.filter_too_much])
+OF_SPEECH = fewer_examples(2)
 
 
 @OF_SPEECH
@@ -288,6 +331,16 @@ def test_sentences_that_touch_are_one_segment() -> None:
     talk = speech((0.0, 2.0), (2.0, 4.0), (4.0, 12.0), (20.0, 60.0))
     chosen = select(footage(60), shots, np.ones(120, np.float32), 12.0, speech=talk).segments
     assert chosen == ((0, 12),)
+
+
+def test_end_of_speech_counts_as_much_as_its_middle() -> None:
+    """Quarters of a film lie mostly in its middle, those that go round everywhere."""
+    shots = Shots(np.array([0.0, 100.0]), "test", video_fps=25)
+    long = (0.0, 19.0), (25.0, 55.0), (61.0, 69.0), (75.0, 94.0)
+    talk = speech(*long, (20.0, 24.0), (56.0, 60.0), (70.0, 74.0), (95.0, 99.4))
+    features = Features.from_array(np.ones((200, 4)), video_fps=25)
+    chosen = select(features, shots, np.ones(200, np.float32), 8.5, speech=talk).segments
+    assert chosen[-1] == (95.0, 99.4)
 
 
 @st.composite

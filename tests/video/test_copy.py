@@ -132,7 +132,7 @@ def test_copied_frames_are_in_order_for_opencv(late_copy: Path) -> None:
 @pytest.mark.parametrize(("suffix", "sound"), [
     (".mp4", {}),
     deep(".mp4", {"sample_rate": 22_050}),
-    (".mp4", {"sample_rate": 44_100, "layout": "5.1", "start_s": 5.0}),
+    deep(".mp4", {"sample_rate": 44_100, "layout": "5.1", "start_s": 5.0}),
     deep(".mp4", {"sound_from_s": 2.7}),
     deep(".mp4", {"sound_until_s": 5.3}),
     (".mkv", {"sound_codec": "libopus"}),

@@ -84,6 +84,7 @@ def is_open(path: Path) -> bool:
     return any(link.exists() and link.resolve() == path.resolve() for link in Path("/proc/self/fd").iterdir())
 
 
+@pytest.mark.deep
 def test_memory_does_not_grow_with_the_video(tmp_path: Path) -> None:
     short = make_video(tmp_path / "short.mp4", n_frames=100, width=320, height=240)
     long = make_video(tmp_path / "long.mp4", n_frames=500, width=320, height=240)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import deep, deep_but
+from tests.conftest import deep, deep_but, fewer_examples
 from tests.full_disk import files_up_to
 from tests.media import GOOD_VIDEOS, NTSC, MadeVideo, colour_picture, cut_short, damage, make_video
 from tests.video.clips import (
@@ -85,7 +85,7 @@ def test_clip_has_sound_where_its_source_has(
 
 
 @given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@fewer_examples(2)
 def test_clip_of_any_segments_has_their_frames(edges: list[int], plain: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     expected = numbers_within(plain, segments)
@@ -97,7 +97,7 @@ def test_clip_of_any_segments_has_their_frames(edges: list[int], plain: MadeVide
     assert numbers_by_pyav(clip) == expected
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".h264"])
+@pytest.mark.parametrize("suffix", [".mp4", deep(".mkv"), deep(".ts"), ".h264"])
 def test_segments_far_apart_are_exact(suffix: str, tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=600, gop=48, start_s=1.4)
     segments = [(1.3, 1.5), (9.0, 9.5), (16.3, 16.4), (20.0, 20.2), (23.5, 25.0)]
@@ -115,6 +115,7 @@ def test_frames_between_segments_are_not_decoded(tmp_path: Path) -> None:
     assert log.frames < 200
 
 
+@pytest.mark.deep
 def test_pictures_and_sound_are_in_step_after_sixty_segments(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "long.mp4", duration_s=36, fps=NTSC, sample_rate=44_100)
     segments = [(start, start + 0.41) for start in np.arange(0.13, 35.5, 0.59)]
@@ -198,7 +199,7 @@ def test_clip_of_a_constant_rate_keeps_the_rate(
     assert [frame.pts * frame.time_base * fps for frame in frames] == list(range(len(frames)))
 
 
-@pytest.mark.parametrize(("suffix", "b_frames"), [(".mkv", 2), (".mp4", 0)])
+@pytest.mark.parametrize(("suffix", "b_frames"), [(".mkv", 2), deep(".mp4", 0)])
 def test_clip_of_a_varying_rate_keeps_the_times(
     suffix: str, b_frames: int, tmp_path: Path, clip: Path
 ) -> None:
@@ -255,6 +256,7 @@ def test_higher_crf_makes_a_smaller_clip(tmp_path: Path, clip: Path) -> None:
     assert sizes[0] > sizes[1] > sizes[2]
 
 
+@pytest.mark.deep
 def test_sound_is_stored_near_its_pictures(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mp4", duration_s=40)
     write_segments(probe(source.path), [(1, 15), (20, 38)], clip)
@@ -274,6 +276,7 @@ def test_stereo_sound_stays_on_its_side(tmp_path: Path, clip: Path) -> None:
     assert right < 0.01
 
 
+@pytest.mark.deep
 def test_clip_has_the_same_bytes_in_every_run(tmp_path: Path, clip: Path) -> None:
     source = make_video(
         tmp_path / "colours.mp4", n_frames=60, sound=True, width=320, height=240, paint=colour_picture
@@ -388,12 +391,12 @@ MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), 
 
 @pytest.mark.parametrize(("suffix", "sound"), [
     (".mp4", {}),
-    (".mp4", {"sample_rate": 44_100, "layout": "stereo"}),
+    deep(".mp4", {"sample_rate": 44_100, "layout": "stereo"}),
     deep(".mp4", {"sample_rate": 22_050}),
-    (".mp4", {"sample_rate": 48_000, "layout": "5.1"}),
+    deep(".mp4", {"sample_rate": 48_000, "layout": "5.1"}),
     deep(".mp4", {"start_s": 5.0}),
     deep(".mp4", {"fps": NTSC, "sample_rate": 44_100}),
-    (".mp4", {"sound_from_s": 2.7}),
+    deep(".mp4", {"sound_from_s": 2.7}),
     (".mp4", {"sound_until_s": 5.3}),
     deep(".mp4", {"gop": 1000}),
     deep(".mkv", {}),
@@ -402,7 +405,7 @@ MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), 
     (".mkv", {"sound_codec": "flac", "sample_rate": 44_100, "start_s": 3.0}),
     deep(".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "fps": NTSC}),
     (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
-    (".ts", {"start_s": 7.0, "gop": 200, "sound_from_s": 0.9}),
+    deep(".ts", {"start_s": 7.0, "gop": 200, "sound_from_s": 0.9}),
     (".mp4", {"keep_every": 3, "sample_rate": 44_100}),
     deep(".mkv", {"keep_every": 3, "sound_from_s": 2.7}),
     (".mkv", {"keep_every": 1000, "start_s": 3.0}),
@@ -581,6 +584,7 @@ def test_clip_of_a_real_video_has_the_frames_of_its_segments(
     )
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 def test_pictures_of_an_old_x264_in_444_are_right_behind_a_gap(shared_videos: Path, clip: Path) -> None:
     source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
 
+from vidsum.editing.reel_session import ReelSession
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.server.page_server import PageHandler, PageServer
@@ -16,8 +17,14 @@ _ASSETS = {
     "/player.js": ("javascript", "results/templates/player.js"),
     **{
         f"/{name}.js": ("javascript", f"editing/templates/{name}.js")
-        for name in ("edit", "strip", "words", "server", "keys")
+        for name in ("edit", "strip", "words", "server", "saving", "keys")
     },
+}
+_REEL_ASSETS = {
+    **_ASSETS,
+    "/": ("html", "editing/templates/reel.html"),
+    "/reel.css": ("css", "editing/templates/reel.css"),
+    "/reel.js": ("javascript", "editing/templates/reel.js"),
 }
 
 
@@ -25,11 +32,16 @@ class EditServer(PageServer):
     """A result at an address; `notify` gets lines about what is saved. Raises errors of `PageServer`."""
 
     def __init__(
-        self, session: EditSession, port: int, token: str | None = None, notify: Callable[[str], object] = str
+        self,
+        session: EditSession | ReelSession,
+        port: int,
+        token: str | None = None,
+        notify: Callable[[str], object] = str,
     ) -> None:
         self.session, self._notify = session, notify
         self._saving, self.saving = Lock(), dict[str, Any](state="none")
-        super().__init__(_EditHandler, "127.0.0.1", port, token, notify)
+        handler = _ReelHandler if isinstance(session, ReelSession) else _FilmHandler
+        super().__init__(handler, "127.0.0.1", port, token, notify)
 
     def start_saving(self, revision: str | None) -> None:
         """Save in a thread of its own. Raises UsageError: it is being saved already, or not what is shown."""
@@ -59,10 +71,9 @@ class EditServer(PageServer):
 
 
 class _EditHandler(PageHandler):
-    """The requests of one connection."""
+    """The requests of one connection, about a result of any kind."""
 
     server: EditServer
-    assets = _ASSETS
 
     def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
         session = self.server.session
@@ -70,32 +81,52 @@ class _EditHandler(PageHandler):
             return self.send(session.describe())
         if path == "/api/save":
             return self.send(self.server.saving)
-        if path == "/video":
-            return self._send_film()
         if match := re.fullmatch(r"/picture/([0-9]{1,9})\.jpg", path):
             return self.send_jpeg(session.pictures.picture(int(match[1])))
         raise MissingError("no such page")
 
     def answer_post(self, path: str) -> None:
         session = self.server.session
-        if path not in ("/api/decide", "/api/plan", "/api/undo", "/api/redo", "/api/save"):
+        if path not in ("/api/decide", "/api/undo", "/api/redo", "/api/save"):
             raise MissingError("no such page")
         document, revision = self.read_document(), self.headers.get("If-Match")
         if path == "/api/decide":
             return self.send(session.decide(document, revision))
-        if path == "/api/plan":
-            return self.send(session.plan(_limit_of(document), revision))
         if path == "/api/save":
             self.server.start_saving(revision)
             return self.send(self.server.saving)
         return self.send(session.undo(revision) if path == "/api/undo" else session.redo(revision))
 
-    def _send_film(self) -> None:
-        """Send the video of the result, if the file is still that."""
-        file, mtime_ns = self.server.session.open_video()
+
+class _FilmHandler(_EditHandler):
+    """The requests about a result of one video."""
+
+    assets = _ASSETS
+
+    def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
+        if path != "/video":
+            super().answer_get(path, parameters)
+            return
+        session = self.server.session
+        assert isinstance(session, EditSession)
+        file, mtime_ns = session.open_video()
         with file:
-            info = self.server.session.video
+            info = session.video
             self.send_video(file, info.path, info.bytes, f"{info.bytes:x}-{mtime_ns:x}")
+
+    def answer_post(self, path: str) -> None:
+        if path != "/api/plan":
+            return super().answer_post(path)
+        session = self.server.session
+        assert isinstance(session, EditSession)
+        limit, revision = _limit_of(self.read_document()), self.headers.get("If-Match")
+        return self.send(session.plan(limit, revision))
+
+
+class _ReelHandler(_EditHandler):
+    """The requests about a reel."""
+
+    assets = _REEL_ASSETS
 
 
 def _limit_of(document: object) -> float:

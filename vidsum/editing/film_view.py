@@ -26,7 +26,7 @@ _PIECE_S = 2.0, 5.0  # shortest and longest piece that a click takes of a long u
 _WHOLE = 1.6  # pieces; a unit that is not longer is taken as a whole
 _NEAR_S = 2.0  # how far a piece moves to the edge of a sentence
 _REACH_S = 0.15  # of a cut from the word that it spares
-_SIDE, _QUALITY = 240, 78
+PICTURE_SIDE, PICTURE_QUALITY = 240, 78  # pixels of the longest side, quality of the JPEG
 _TOGETHER = 6  # pictures that are decoded together
 _MAX_PICTURES = 4000  # in memory: about 40 MB
 
@@ -158,7 +158,7 @@ class PictureCache:
                 numbers = range(number, min(number + _TOGETHER, len(self._units)))
                 missing = [other for other in numbers if other not in self._pictures]
                 times_s = [(self._units[other][0] + self._units[other][1]) / 2 for other in missing]
-                jpegs = self._read(self._video, times_s, _SIDE, _QUALITY)
+                jpegs = self._read(self._video, times_s, PICTURE_SIDE, PICTURE_QUALITY)
                 self._pictures.update(zip(missing, jpegs, strict=True))
             jpeg = self._pictures[number]
             self._pictures.move_to_end(number)

@@ -17,11 +17,13 @@ from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
 from vidsum.outputs.names import moment_files, summary_files
 from vidsum.outputs.output_records import name_in
 from vidsum.outputs.picture_files import draw_plot, storyboard_writers
+from vidsum.outputs.reel_film import encode_reel
 from vidsum.outputs.timelines import copy_suffix, timeline_text, write_chaptered
 from vidsum.pipelines.speech_evidence import export_subtitles
-from vidsum.results.edits import Editable
+from vidsum.results.edits import EditableResult
 from vidsum.results.formats import FORMATS, TimelineFormat
 from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.reel import Reel
 from vidsum.results.settings import MediaPaths
 from vidsum.results.shots import Chapters
 from vidsum.results.summary import Summary, Trim
@@ -37,7 +39,7 @@ class SavedFiles:
     warnings: tuple[str, ...]
 
 
-def files_of(result: Editable, record: Path) -> dict[str, Path]:
+def files_of(result: EditableResult, record: Path) -> dict[str, Path]:
     """Return the record, and the files that it lists and that nobody changed, by kind."""
     artifacts = Artifacts(record)
     _, hashes = artifacts.read()
@@ -51,7 +53,7 @@ def files_of(result: Editable, record: Path) -> dict[str, Path]:
     return files
 
 
-def lost_files(result: Editable, record: Path) -> dict[str, Path]:
+def lost_files(result: EditableResult, record: Path) -> dict[str, Path]:
     """Return the files that the record lists, and that were deleted or edited since, by kind."""
     artifacts = Artifacts(record)
     _, hashes = artifacts.read()
@@ -66,8 +68,8 @@ def lost_files(result: Editable, record: Path) -> dict[str, Path]:
 
 
 def save_edited(
-    edited: Editable,
-    before: Editable,
+    edited: EditableResult,
+    before: EditableResult,
     files: Mapping[str, Path],
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
@@ -85,10 +87,10 @@ def save_edited(
         overwrite: replace files that vidsum did not write too.
 
     Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left.
-    InputError: the video is not there any more.
+    InputError: the video, or a source of a reel, is not there any more.
     """
-    if isinstance(edited, Summary | Trim) and not edited.segments:
-        raise UsageError("nothing is left of it", hint="take a part of the video")
+    if isinstance(edited, Summary | Trim | Reel) and not edited.segments:
+        raise UsageError("nothing is left of it", hint="take a part back")
     record = files["json"]
     artifacts = Artifacts(record, files)
     exports = [kind for kind in files if kind in FORMATS or kind == "html"]
@@ -97,7 +99,7 @@ def save_edited(
         paths = _media_paths(before, kind, files[kind])
         clips = _clip_place(before, files) if kind == "html" else None
         writers |= export_writers(artifacts, [kind], paths, clips)
-    reads: Reads = reads_of([edited.video.path] if edited.video else [])
+    reads: Reads = reads_of(edited.files)
     changed, _, notices = artifacts.write(
         edited,
         {kind: write for kind, write in writers.items() if kind in files},
@@ -128,13 +130,13 @@ def flags_for_files(edited: Summary, files: Mapping[str, Path]) -> list[str] | N
     return [*words, "-o", str(files["video"])]
 
 
-def _possible_files(result: Editable, record: Path) -> dict[str, Path]:
+def _possible_files(result: EditableResult, record: Path) -> dict[str, Path]:
     source = result.video.path if result.video else record.name
     exports = export_targets([*FORMATS], record, source, page=True)  # type: ignore[list-item]
     files = {}
     if isinstance(result, Summary):
         files = summary_files(record)
-    elif isinstance(result, Trim):
+    elif isinstance(result, Trim | Reel):
         files = {"video": record.with_suffix(".mp4")}
     elif isinstance(result, Chapters):
         files = {"copy": record.with_suffix(copy_suffix(source))}
@@ -145,11 +147,11 @@ def _possible_files(result: Editable, record: Path) -> dict[str, Path]:
     return {**files, **exports}
 
 
-def _clip_place(before: Editable, files: Mapping[str, Path]) -> tuple[Path, str] | None:
+def _clip_place(before: EditableResult, files: Mapping[str, Path]) -> tuple[Path, str] | None:
     return (files["clips"], _clip_stem(before, files["json"])) if "clips" in files else None
 
 
-def _clip_stem(before: Editable, record: Path) -> str:
+def _clip_stem(before: EditableResult, record: Path) -> str:
     """Return the video in the names of the clips of a record."""
     stems = (video_stem(path.stem) for path in _clips_of(record))
     return next(filter(None, stems), record.stem.removesuffix(f"_{before.kind}"))
@@ -164,7 +166,7 @@ def _clips_of(record: Path) -> list[Path]:
 
 
 def _writers(
-    before: Editable, files: Mapping[str, Path], extraction: Extraction, progress: Progress | None
+    before: EditableResult, files: Mapping[str, Path], extraction: Extraction, progress: Progress | None
 ) -> dict[str, Writer]:
     """Return the writers of all kinds but exports, with the choices that the files were made with."""
     provenance = before.provenance
@@ -174,6 +176,8 @@ def _writers(
         tags = (read_encoding_tag(path, provenance) for path in _clips_of(files["json"]))
         settings = Clips.from_tag(next((tag for tag in tags if tag is not None), ""))
         return moment_writers(_clip_stem(before, files["json"]), settings, extraction, progress)
+    if isinstance(before, Reel):
+        return {"video": lambda reel, path: encode_reel(reel, path, extraction.device, progress)}
     tag = (read_encoding_tag(files["video"], provenance) or "") if "video" in files else ""
     encoding, styling = Encoding.from_tag(tag), Styling.from_tag(tag)
 
@@ -192,7 +196,7 @@ def _write_copy(chapters: Chapters, path: Path) -> tuple[str, ...]:
     return ()
 
 
-def _media_paths(before: Editable, kind: str, path: Path) -> MediaPaths:
+def _media_paths(before: EditableResult, kind: str, path: Path) -> MediaPaths:
     """Return whether a timeline names the video by a relative path, as its file tells."""
     is_timeline = isinstance(FORMATS.get(kind), TimelineFormat)
     if is_timeline and path.is_file() and _render(before, kind, path, "relative") == path.read_bytes():
@@ -200,7 +204,7 @@ def _media_paths(before: Editable, kind: str, path: Path) -> MediaPaths:
     return "absolute"
 
 
-def _render(result: Editable, kind: str, path: Path, media: MediaPaths) -> bytes | None:
+def _render(result: EditableResult, kind: str, path: Path, media: MediaPaths) -> bytes | None:
     with suppress(InputError, UsageError):
         return timeline_text(result, kind, path, media)[0].encode()
     return None

@@ -29,6 +29,7 @@ from vidsum.results.result import Result, round_number
 from vidsum.results.settings import MediaPaths
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
+from vidsum.results.xml_formats import Size
 from vidsum.types import VideoInfo
 from vidsum.video.photographs import probe_photograph
 from vidsum.video.probe import start_offset_s
@@ -194,7 +195,7 @@ def _reel_text(reel: Reel, format: str, target: Path, paths: MediaPaths) -> tupl
     places = {place: medias[segment.source] for segment, (_, place) in zip(reel.segments, cuts, strict=True)}
     main = next((media for media in places.values() if media.rate == rate), None)
     main = main or next(iter(places.values())).at(rate)
-    return _joint_text(cuts, places, main, format, target)
+    return _joint_text(cuts, places, main, format, target, (reel.canvas.width, reel.canvas.height))
 
 
 def _source_media(reel: Reel, number: int, rate: Fraction) -> Media:
@@ -230,13 +231,18 @@ def require_unchanged(source: ReelSource) -> None:
 
 
 def _joint_text(
-    cuts: Sequence[tuple[Cut, str]], medias: dict[str, Media], first: Media, format: str, target: Path
+    cuts: Sequence[tuple[Cut, str]],
+    medias: dict[str, Media],
+    first: Media,
+    format: str,
+    target: Path,
+    size: Size = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a timeline of cuts with their places, at the rate of the `first` media."""
     for path, media in medias.items():
         if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
             medias[path] = media.at(first.rate)
-    text = _editor_text(format, [(cut, medias[path], path) for cut, path in cuts], target)
+    text = _editor_text(format, [(cut, medias[path], path) for cut, path in cuts], target, size)
     conformed = [path for path, media in medias.items() if media.is_conformed]
     if not conformed:
         return text, ()
@@ -264,10 +270,12 @@ def media_path(video: PathLike, target: Path, paths: MediaPaths) -> str:
     return absolute_path(video) if paths == "absolute" else relative_path(video, target)
 
 
-def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
+def _editor_text(
+    format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path, size: Size = None
+) -> str:
     name = one_line(target.name.removesuffix(FORMATS[format].ending))
     try:
-        return format_timeline(format, [Clip(*clip) for clip in clips], name)
+        return format_timeline(format, [Clip(*clip) for clip in clips], name, size)
     except ValueError as error:
         raise InputError(f"cannot be written as .{format} ({error})", subject=clips[0][1].path) from error
 

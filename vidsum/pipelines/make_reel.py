@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, Unpack
@@ -33,7 +32,7 @@ from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
-from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment
+from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
@@ -239,20 +238,18 @@ class _ReelWork:
     def _segments(
         self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
     ) -> tuple[ReelSegment, ...]:
-        made, day = list[ReelSegment](), ""
+        made = list[ReelSegment]()
         for part in chosen:
             recording = recordings[part.source]
             start_s, end_s = part.start_s, part.end_s
             speech = tuple[Interval, ...]()
             if isinstance(recording.info, VideoInfo):
-                start_s, end_s = _on_frames(recording.info, start_s, end_s)
+                start_s, end_s = on_frames(recording.info, start_s, end_s)
                 if self.music:
                     speech = _speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
-            is_new = self.settings.titles and recording.day not in ("", day)
-            day = recording.day or day
-            title = _title(recording.day) if is_new else ""
-            made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, title, speech))
-        return tuple(made)
+            made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, speech=speech))
+        sources = [recording.source for recording in recordings]
+        return title_days(made, sources) if self.settings.titles else tuple(made)
 
     def _note(self, used_s: float) -> str:
         if used_s >= _USED * self.budget_s:
@@ -302,13 +299,7 @@ def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extractio
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
 
 
-def _title(day: str) -> str:
-    """Return a day in words, such as `14 July 2024`."""
-    known = date.fromisoformat(day)
-    return f"{known.day} {known:%B %Y}"
-
-
-def _on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
+def on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
     """Return a part of the same length, or up to the end, that begins with a frame."""
     times = read_frame_times(video)
     place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)

@@ -1,6 +1,7 @@
 """Decisions of people about a result, as plain data, and the file that keeps them next to it.
 
-Times are seconds from the first picture, as in results. `vidsum.results.edits` applies them.
+Times are seconds from the first picture, as in results: of the video, or of the source of a segment of a
+reel. `vidsum.results.edits` applies them.
 """
 
 import json
@@ -83,7 +84,40 @@ class Merge(TypedDict):
     start_s: Seconds  # a time in the chapter
 
 
-Decision = Take | Leave | Move | NewPlan | Rename | Merge
+class LeaveOut(TypedDict):
+    """A segment that is out of a reel; it keeps its place among the others."""
+
+    action: Literal["leave_out"]
+    segment: Count  # its number in the reel as it was made, from 0
+
+
+class TakeBack(TypedDict):
+    """A segment that is in a reel again, at its place."""
+
+    action: Literal["take_back"]
+    segment: Count
+
+
+class Reorder(TypedDict):
+    """A segment of a reel that gets another place."""
+
+    action: Literal["reorder"]
+    segment: Count
+    place: Count  # among all segments, also those that are left out, from 0
+
+
+class SetEnds(TypedDict):
+    """A segment of a reel that shows another part of its source."""
+
+    action: Literal["set_ends"]
+    segment: Count
+    start_s: Seconds  # with the end: of the source; of a photograph their difference is how long it is shown
+    end_s: Seconds
+
+
+PartDecision = Take | Leave | Move | NewPlan | Rename | Merge
+SegmentDecision = LeaveOut | TakeBack | Reorder | SetEnds
+Decision = PartDecision | SegmentDecision
 
 
 class EditFacts(TypedDict):
@@ -92,7 +126,7 @@ class EditFacts(TypedDict):
     Written by `vidsum edit` next to the result as they are made. All times in seconds from the first picture.
     """
 
-    video_sha256: NotRequired[Sha256]  # of the video that they are about
+    sha256: NotRequired[Sha256]  # of the video that they are about, or of the segments of a reel
     decisions: Sequence[Decision]  # in the order in which they were made
     undone: Sequence[Decision]  # decisions that were undone, the next to redo last
 
@@ -132,10 +166,10 @@ def _validator() -> Any:
     return Draft202012Validator(json.loads(rules))
 
 
-def read_decisions(path: Path, video_sha256: str | None = None) -> EditFacts:
+def read_decisions(path: Path, sha256: str | None = None) -> EditFacts:
     """Return the decisions in a file; none where there is no file.
 
-    Raises InputError: it holds something else, or decisions about another video.
+    Raises InputError: it holds something else, or decisions about another video or reel.
     """
     if not path.exists():
         return {"decisions": [], "undone": []}
@@ -145,21 +179,21 @@ def read_decisions(path: Path, video_sha256: str | None = None) -> EditFacts:
         document = read_json(path) if path.is_file() else None
     if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
         raise InputError("is not a file of vidsum edit", hint, subject=path)
-    if video_sha256 and document.get("video_sha256", video_sha256) != video_sha256:
-        raise InputError("has decisions about another video", hint, subject=path)
+    if sha256 and document.get("sha256", sha256) != sha256:
+        raise InputError("has decisions about another video or reel", hint, subject=path)
     try:
         return check_decisions(document.get("decisions"), document.get("undone") or ())
     except InputError as error:
         raise InputError(error.parts, hint, subject=path) from error
 
 
-def write_decisions(path: Path, facts: EditFacts, video_sha256: str | None = None) -> None:
-    """Write decisions about a video. Raises OutputError: it cannot be written, or is another file."""
+def write_decisions(path: Path, facts: EditFacts, sha256: str | None = None) -> None:
+    """Write decisions about a video or reel. Raises OutputError: it cannot be written, or is another file."""
     try:
-        read_decisions(path, video_sha256)
+        read_decisions(path, sha256)
     except InputError as error:
         raise OutputError("already exists, and was not written by vidsum edit", subject=path) from error
-    about = {"schema": _SCHEMA, **({"video_sha256": video_sha256} if video_sha256 else {})}
+    about = {"schema": _SCHEMA, **({"sha256": sha256} if sha256 else {})}
     lines = [f' "{name}": {json.dumps(fact)}' for name, fact in about.items()]
     for name, items in (("decisions", facts["decisions"]), ("undone", facts["undone"])):
         lines.append(f' "{name}": [' + ",".join(f"\n  {json.dumps(item)}" for item in items) + "\n ]")

@@ -8,18 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.results.cut_list import Cutting
-from vidsum.results.decisions import Decision
+from vidsum.results.decisions import Decision, PartDecision
 from vidsum.results.edited_chapters import decide_chapters
-from vidsum.results.edited_parts import LEAST_S, SHORTEST_S, EditedParts, Part, Score, decide, subtract_spans
+from vidsum.results.edited_parts import (
+    LEAST_S,
+    SHORTEST_S,
+    EditedParts,
+    Part,
+    Score,
+    decide,
+    note_of,
+    subtract_spans,
+)
+from vidsum.results.edited_reel import (
+    before_reel,
+    decide_segments,
+    finish_reel,
+    place_segments,
+    restore_reel,
+)
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.results.result import intervals_data, to_data
+from vidsum.results.reel import Reel
+from vidsum.results.result import Result, intervals_data, to_data
 from vidsum.results.shots import Chapter, Chapters
 from vidsum.results.summary import Reason, Removal, ScoredShot, Summary, Trim
 from vidsum.types import FloatArray, Interval, TimeArray, join_near
 
-_BY_HAND = "chosen by hand"
-_NOTED_SHARE = 0.9  # of the budget; less is explained
 _SAME_S = 1e-3
 _OF_PARTS = frozenset(("take", "leave", "move"))
 
@@ -29,9 +43,11 @@ class EditRules:
     """Rules of a kind of result, whose parts are in groups: one of each query, else one."""
 
     actions: frozenset[str]  # decisions that it knows
-    start: Callable[[Any], list[EditedParts]]  # gives the groups of a result
-    decide: Callable[[Any, EditedParts, Decision], EditedParts]  # gives a group after a decision
-    finish: Callable[[Any, Sequence[EditedParts], Sequence[Decision]], Any]  # gives the edited result
+    start: Callable[
+        [Any], list[Any]
+    ]  # gives the groups of a result: `EditedParts`, `PlacedSegments` of a reel
+    decide: Callable[[Any, Any, Any], Any]  # gives a group after a decision
+    finish: Callable[[Any, Sequence[Any], Sequence[Decision]], Any]  # gives the edited result
     before: Callable[[Any], Mapping[str, Any]]  # gives what decisions change, as data
     restore: Callable[[Any, Mapping[str, Any]], Any]  # gives the result as it was made, from that data
 
@@ -56,7 +72,7 @@ def _score_summary(summary: Summary) -> Score:
     return lambda span: float(_samples(summary.importance, summary.timestamps, span).mean())
 
 
-def _decide_summary(summary: Summary, state: EditedParts, decision: Decision) -> EditedParts:
+def _decide_summary(summary: Summary, state: EditedParts, decision: PartDecision) -> EditedParts:
     return decide(state, decision, summary.video_duration_s, _score_summary(summary))
 
 
@@ -66,13 +82,12 @@ def _finish_summary(
     """Return a summary; parts that touch are a single segment, as there is no cut."""
     segments = tuple(join_near(part.interval for part in groups[0].parts))
     state = replace(groups[0], parts=tuple(Part(*segment) for segment in segments))
-    is_short = state.length_s < _NOTED_SHARE * state.limit_s
     return replace(
         summary,
         segments=segments,
         shots=_mark(summary.shots, segments),
         budget_s=state.limit_s,
-        budget_note=_BY_HAND if is_short else "",
+        budget_note=note_of(state.length_s, state.limit_s),
     )
 
 
@@ -104,7 +119,7 @@ def _start_highlights(highlights: Highlights) -> list[EditedParts]:
     return [EditedParts(_in_time(parts), count=len(parts))]
 
 
-def _decide_highlights(highlights: Highlights, state: EditedParts, decision: Decision) -> EditedParts:
+def _decide_highlights(highlights: Highlights, state: EditedParts, decision: PartDecision) -> EditedParts:
     curve, times = highlights.saliency, highlights.timestamps
 
     def score(span: Interval) -> float:
@@ -134,7 +149,7 @@ def _start_trim(trim: Trim) -> list[EditedParts]:
     return [EditedParts(tuple(Part(*segment) for segment in trim.segments))]
 
 
-def _decide_trim(trim: Trim, state: EditedParts, decision: Decision) -> EditedParts:
+def _decide_trim(trim: Trim, state: EditedParts, decision: PartDecision) -> EditedParts:
     return decide(state, decision, trim.video_duration_s, lambda span: 0.0)
 
 
@@ -200,7 +215,7 @@ def _start_moments(grounding: Grounding) -> list[EditedParts]:
     ]
 
 
-def _decide_moments(grounding: Grounding, state: EditedParts, decision: Decision) -> EditedParts:
+def _decide_moments(grounding: Grounding, state: EditedParts, decision: PartDecision) -> EditedParts:
     best = max((part.score for part in state.parts), default=1.0)  # of what a person adds
     return decide(state, decision, grounding.video_duration_s, lambda span: best, whole=True)
 
@@ -249,7 +264,7 @@ def _start_chapters(chapters: Chapters) -> list[EditedParts]:
     ]
 
 
-def _decide_chapters(chapters: Chapters, state: EditedParts, decision: Decision) -> EditedParts:
+def _decide_chapters(chapters: Chapters, state: EditedParts, decision: PartDecision) -> EditedParts:
     return decide_chapters(state, decision)
 
 
@@ -289,7 +304,7 @@ def _moment(data: Mapping[str, Any]) -> Moment:
     return Moment(**data)
 
 
-RULES: Mapping[type[Cutting], EditRules] = {
+RULES: Mapping[type[Result], EditRules] = {
     Summary: EditRules(
         _OF_PARTS | {"plan"},
         _start_summary,
@@ -317,6 +332,14 @@ RULES: Mapping[type[Cutting], EditRules] = {
         _finish_chapters,
         _before_chapters,
         _restore_chapters,
+    ),
+    Reel: EditRules(
+        frozenset(("leave_out", "take_back", "reorder", "set_ends")),
+        place_segments,
+        decide_segments,
+        finish_reel,
+        before_reel,
+        restore_reel,
     ),
 }
 """All kinds that decisions can change."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vidsum.results.decisions import Decision
+from vidsum.results.decisions import PartDecision
 from vidsum.results.edited_parts import EditedParts, Part
 from vidsum.results.result import round_number
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
 
 
-def decide_chapters(state: EditedParts, decision: Decision) -> EditedParts:
+def decide_chapters(state: EditedParts, decision: PartDecision) -> EditedParts:
     """Return chapters after a decision; one that would leave too few or too short ones changes nothing."""
     if decision["action"] == "plan":
         return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vidsum.results.decisions import Decision
+from vidsum.results.decisions import PartDecision
 from vidsum.results.result import round_number
 from vidsum.types import Interval, join_near
 
@@ -14,6 +14,7 @@ Score = Callable[[Interval], float]
 LEAST_S = 0.2  # a shorter rest of a part is left out with it
 SHORTEST_S = 0.01  # nothing shorter is taken: it has no frame
 _SAME_S = 1e-6
+_NOTED_SHARE = 0.9  # of the budget; less is explained
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class EditedParts:
 
 def decide(
     state: EditedParts,
-    decision: Decision,
+    decision: PartDecision,
     duration_s: float,
     score: Score,
     *,
@@ -142,7 +143,7 @@ def _leave(state: EditedParts, span: Interval, *, whole: bool) -> EditedParts:
 
 
 def _plan_again(
-    state: EditedParts, decision: Decision, duration_s: float, score: Callable[[Interval], float]
+    state: EditedParts, decision: PartDecision, duration_s: float, score: Callable[[Interval], float]
 ) -> EditedParts:
     """Return the parts taken by hand, and those of a plan that leave room for them."""
     assert decision["action"] == "plan"
@@ -175,6 +176,11 @@ def _fit(state: EditedParts) -> EditedParts:
             break
         parts.remove(part)
     return replace(state, parts=tuple(parts))
+
+
+def note_of(used_s: float, budget_s: float) -> str:
+    """Return why less than nine tenths of a budget are used after decisions; empty where they are."""
+    return "chosen by hand" if used_s < _NOTED_SHARE * budget_s else ""
 
 
 def overlap_s(span: Interval, other: Interval) -> float:

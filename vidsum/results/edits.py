@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vidsum.errors import InputError, UsageError
-from vidsum.results.cut_list import Cutting
 from vidsum.results.decisions import Decision, check_decisions
 from vidsum.results.edit_rules import RULES, EditRules
 from vidsum.results.edited_parts import EditedParts
+from vidsum.results.edited_reel import PlacedSegments
 from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.reel import Reel
+from vidsum.results.result import Result, to_data
 from vidsum.results.shots import Chapters
 from vidsum.results.summary import Summary, Trim
 
-Editable = Summary | Highlights | Trim | Grounding | Chapters
-Edited = TypeVar("Edited", bound=Editable)
+Editable = Summary | Highlights | Trim | Grounding | Chapters  # of one video
+EditableResult = Editable | Reel
+Edited = TypeVar("Edited", bound=EditableResult)
 KEY = "edit"  # of provenance
 
 
@@ -29,7 +34,7 @@ def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
     result are known to differ.
 
     Args:
-        result: a summary, highlights, a trimmed film, moments or chapters.
+        result: a summary, highlights, a trimmed film, moments, chapters or a reel.
         decisions: in the order in which they were made; see docs/formats.md.
 
     Raises InputError: one is no decision, or not about such a result. UsageError: it cannot be edited.
@@ -39,7 +44,7 @@ def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
     if not checked:
         return made
     rules = _rules_of(made)
-    edited: Edited = rules.finish(made, edit_groups(made, checked), checked)
+    edited: Edited = rules.finish(made, _decided(made, checked), checked)
     edit = {"decisions": checked, "before": rules.before(made)}
     return replace(edited, provenance={**made.provenance, KEY: edit})
 
@@ -49,7 +54,17 @@ def edit_groups(result: Editable, decisions: Sequence[Decision]) -> list[EditedP
 
     Raises InputError: a decision is not about such a result, or the file was made up.
     """
-    made = original_of(result)
+    return _decided(original_of(result), decisions)
+
+
+def placed_segments(reel: Reel, decisions: Sequence[Decision]) -> PlacedSegments:
+    """Return all segments of a reel as it was made, after decisions. Raises the errors of `edit_groups`."""
+    placed: PlacedSegments = _decided(original_of(reel), decisions)[0]
+    return placed
+
+
+def _decided(made: EditableResult, decisions: Sequence[Decision]) -> list[Any]:
+    """Return the groups of a result without decisions, after some."""
     rules = _rules_of(made)
     with _whole_record():
         groups = rules.start(made)
@@ -61,7 +76,17 @@ def edit_groups(result: Editable, decisions: Sequence[Decision]) -> list[EditedP
     return groups
 
 
-def decisions_of(result: Editable) -> Sequence[Decision]:
+def subject_sha256(result: EditableResult) -> str | None:
+    """Return the SHA-256 of what decisions are about: the video, or the segments of a reel; None: unknown."""
+    made = original_of(result)
+    if not isinstance(made, Reel):
+        sha256: str | None = made.provenance.get("video", {}).get("sha256")
+        return sha256
+    parts = [(made.sources[part.source].sha256, part.start_s, part.end_s) for part in made.segments]
+    return hashlib.sha256(json.dumps(to_data(parts)).encode()).hexdigest()
+
+
+def decisions_of(result: EditableResult) -> Sequence[Decision]:
     """Return the decisions that a result holds."""
     decisions: Sequence[Decision] = result.provenance.get(KEY, {}).get("decisions", ())
     return decisions
@@ -88,10 +113,10 @@ def _whole_record() -> Iterator[None]:
         raise InputError("does not hold what was edited", hint) from error
 
 
-def editable(result: Cutting) -> Editable:
+def editable(result: Result) -> EditableResult:
     """Return a result that decisions can change. Raises UsageError: it is of another kind."""
     _rules_of(result)
-    assert isinstance(result, Editable)
+    assert isinstance(result, EditableResult)
     if isinstance(result, Trim) and list(result.segments) != sorted(result.segments):
         raise UsageError(
             "cannot be edited: its parts were moved by a script",
@@ -100,8 +125,8 @@ def editable(result: Cutting) -> Editable:
     return result
 
 
-def _rules_of(result: Cutting) -> EditRules:
+def _rules_of(result: Result) -> EditRules:
     if type(result) not in RULES:
-        hint = "give the JSON of summarize, highlights, trim, ground or chapters"
+        hint = "give the JSON of summarize, highlights, trim, ground, chapters or reel"
         raise UsageError(f"{result.kind} cannot be edited", hint)
     return RULES[type(result)]

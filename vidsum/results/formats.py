@@ -11,20 +11,21 @@ from typing import Any
 from vidsum.results import lists, xml_formats
 from vidsum.results.cut_list import Cut
 from vidsum.results.media import Clip, check_path, one_line, url_of
+from vidsum.results.xml_formats import Size
 
 
-def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
+def format_timeline(format: str, clips: Sequence[Clip], name: str, size: Size = None) -> str:
     """Return the text of a timeline of one clip at least. Raises InputError: path; ValueError: time code."""
     timeline = FORMATS[format]
     assert isinstance(timeline, TimelineFormat)
     if timeline.has_plain_paths:
         for clip in clips:
             check_path(format, clip.place)
-    return timeline.write(clips, name)
+    return timeline.write(clips, name, size)
 
 
-def to_otio(clips: Sequence[Clip], name: str) -> str:
-    """OpenTimelineIO. One track, of the picture: LosslessCut shows the clips of every track."""
+def to_otio(clips: Sequence[Clip], name: str, _: Size) -> str:
+    """OpenTimelineIO, without a size. One track, of the picture: LosslessCut shows all tracks."""
     rate = float(clips[0].media.rate)
 
     def time(value: int) -> dict[str, Any]:
@@ -68,8 +69,8 @@ def _facts(cut: Cut) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def to_edl(clips: Sequence[Clip], name: str) -> str:
-    """CMX 3600, whose markers are Avid's locators."""
+def to_edl(clips: Sequence[Clip], name: str, _: Size) -> str:
+    """CMX 3600, which has no size, and whose markers are Avid's locators."""
     code_mode = "DROP FRAME" if clips[0].media.is_drop_frame else "NON-DROP FRAME"
     lines = [f"TITLE: {one_line(name)}", f"FCM: {code_mode}", ""]
     ends = accumulate(clip.n_frames for clip in clips)
@@ -91,7 +92,7 @@ class TimelineFormat:
     """A format that names the video's frames."""
 
     ending: str  # suffix of its files
-    write: Callable[[Sequence[Clip], str], str]  # makes its text of clips and a name
+    write: Callable[[Sequence[Clip], str, Size], str]  # makes its text of clips, a name and a size
     has_plain_paths: bool = False  # whether it names a video by its path, not by a URL
 
 

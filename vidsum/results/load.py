@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from importlib.resources import files
 from itertools import chain, pairwise
 from math import inf
@@ -264,9 +265,13 @@ def _wrong_segments(document: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 
 def _wrong_reel(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sources without a path, and segments of none of them, or that end before they begin."""
+    """Yield sources without a path or with no time, and segments of none, or that end before they begin."""
     for source in document["sources"]:
         yield from _wrong_path(source)
+        try:
+            datetime.fromisoformat(source["recorded"] or "2000-01-01")
+        except ValueError:
+            yield f"sources: {quote(source['recorded'])} is not a time"
     for where, segment in _segments(document):
         if segment["source"] >= len(document["sources"]):
             yield f"{where}: there is no source {segment['source']}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
@@ -45,6 +46,23 @@ class ReelSegment:
     @property
     def length_s(self) -> float:
         return self.end_s - self.start_s
+
+
+def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -> tuple[ReelSegment, ...]:
+    """Return segments whose title is the day, by the recorder's clock, where another day begins."""
+    titled, day = list[ReelSegment](), ""
+    for segment in segments:
+        recorded = (sources[segment.source].recorded or "")[:10]
+        is_new = recorded not in ("", day)
+        day = recorded or day
+        titled.append(replace(segment, title=_day_in_words(day) if is_new else ""))
+    return tuple(titled)
+
+
+def _day_in_words(day: str) -> str:
+    """Return a day in words, such as `14 July 2024`."""
+    known = date.fromisoformat(day)
+    return f"{known.day} {known:%B %Y}"
 
 
 @dataclass(frozen=True)

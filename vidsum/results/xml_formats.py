@@ -17,6 +17,9 @@ from vidsum.results.media import NTSC_RATES, Clip, url_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+Size = tuple[int, int] | None
+"""Width and height of a timeline, both even; None: of its first video."""
+
 
 @cache  # compiles each template once
 def open_templates() -> "Environment":
@@ -33,12 +36,12 @@ def open_templates() -> "Environment":
     )
 
 
-def to_mlt(clips: Sequence[Clip], name: str) -> str:
+def to_mlt(clips: Sequence[Clip], name: str, size: Size = None) -> str:
     """MLT, as Shotcut has a project of one track."""
-    return render("mlt.xml", [replace(clip, media=clip.media.by_mlt()) for clip in clips], name)
+    return render("mlt.xml", [replace(clip, media=clip.media.by_mlt()) for clip in clips], name, size)
 
 
-def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
+def to_kdenlive(clips: Sequence[Clip], name: str, size: Size = None) -> str:
     """Return a Kdenlive project of document version 1.1, which Kdenlive has from 23.04 on."""
     clips = [replace(clip, media=clip.media.by_mlt()) for clip in clips]
     uuid = uuid5(NAMESPACE_URL, json.dumps([name, *dict.fromkeys(clip.place for clip in clips)]))
@@ -47,15 +50,17 @@ def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
         for clip, start in zip(clips, _starts(clips), strict=False)
     ]
     guide_text = json.dumps(guides, ensure_ascii=False)
-    return render("kdenlive.xml", clips, name, uuid=f"{{{uuid}}}", guides=guide_text)
+    return render("kdenlive.xml", clips, name, size, uuid=f"{{{uuid}}}", guides=guide_text)
 
 
 def _starts(clips: Sequence[Clip]) -> list[int]:
     return list(accumulate((clip.n_frames for clip in clips), initial=0))
 
 
-def render(template: str, clips: Sequence[Clip], name: str, **facts: str) -> str:
+def render(template: str, clips: Sequence[Clip], name: str, size: Size = None, **facts: str) -> str:
     """Return a timeline by a template."""
+    first = clips[0].media
+    width, height = size or (first.width, first.height)
     environment = open_templates()
     environment.filters |= {"url": url_of, "timebase": round, "posix": lambda path: Path(path).as_posix()}
     firsts = {clip.place: clip for clip in reversed(clips)}  # the first clip of each video
@@ -64,7 +69,7 @@ def render(template: str, clips: Sequence[Clip], name: str, **facts: str) -> str
     places = (numbers[clip.place] for clip in clips)
     return environment.get_template(template).render(
         name=name,
-        main=clips[0].media,
+        main=replace(first, width=width, height=height),
         loudest=max((clip.media for clip in clips), key=lambda media: media.n_channels),
         ntsc_rates=NTSC_RATES,
         clips=clips,

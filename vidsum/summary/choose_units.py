@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from vidsum.summary.film import WORTHLESS, Film, demands_of, mean_in, objective_
 from vidsum.summary.optimise import Excluded, maximise
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
 from vidsum.types import BoolArray, IntArray
+
+_FEW: Final = 50  # units of speech, of which a handful fits: greedy depends on the first
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def choose_units(
     if listed:
         sizes = np.array([_new_frames(unit, video) for unit in listed], np.int64)
         objective, excluded = objective_of(film, units), exclusion(listed, limits)
-        numbers = maximise(objective, sizes, room, excluded)
+        are_few = len(listed) <= _FEW and all(unit.cell == SPOKEN for unit in listed)
+        numbers = maximise(objective, sizes, room, excluded, range(len(listed)) if are_few else ())
         numbers = meet_demands(objective, demands_of(film, listed), sizes, room, excluded, numbers)
         for unit in _lengthen(film, silent, [listed[number] for number in numbers], limits):
             chosen[unit.start : unit.end] = True

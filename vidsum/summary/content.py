@@ -33,7 +33,7 @@ class Content:
 
     scenes: IntArray  # [T] numbers of scenes, from 0: shots that look alike, wherever they are
     are_slides: BoolArray  # [K] which of the scenes are slides
-    pictures: FloatArray  # [T, D] less the film's mean, of length 1 or 0; of a slide, its number alone
+    pictures: FloatArray  # [T, D] less the film's mean, of length 1 or 0; of a slide, half is its number
     words: "csr_matrix | None"  # [T, V] weights of what is said and written
 
 
@@ -42,8 +42,8 @@ def content_of(
 ) -> Content:
     """Return the content of features [T, D], of which `shots` are the samples of each shot.
 
-    `slides` [T] are numbers of slides, -1 elsewhere: two slides are as different as two pictures can be, and
-    two scenes, however alike they look.
+    `slides` [T] are numbers of slides, -1 elsewhere: two slides are two scenes, and less alike than their
+    pictures, however alike they look.
     """
     rows, is_slide = unit_rows(features.array), slides >= 0
     scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
@@ -52,7 +52,8 @@ def content_of(
     pictures = _directions(rows - rows.mean(axis=0))
     if is_slide.any():
         numbers = np.eye(int(slides.max()) + 1, dtype=np.float32)[slides]
-        pictures = np.hstack([pictures * ~is_slide[:, None], numbers * is_slide[:, None]])
+        # half of a slide's look is its picture: a terminal differs from an editor more than two editors do
+        pictures = np.float32(_directions(np.hstack([pictures, numbers * is_slide[:, None]])))
     return Content(
         scenes, numbered >= n_scenes, pictures, _words(features.timestamps, features.step_s, texts)
     )

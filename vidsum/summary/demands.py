@@ -62,8 +62,8 @@ def meet_demands(
     """Return a choice in which units gave way to others, one for one, as long as the demands need it.
 
     First no quarter is left out that one other unit would fill; then no scene is shown twice while another
-    unit shows a different one of at least half of its importance, and leaves out no further quarter. Of the
-    units that would do, those with the highest value are taken.
+    unit shows a different one of at least half of its importance, and neither leaves out a further quarter,
+    nor more scenes. Of the units that would do, those with the highest value are taken.
     """
     best = [*chosen]
 
@@ -89,7 +89,11 @@ def meet_demands(
         n_filled = (demands.quarters & missing).sum(axis=1)
         is_another = demands.left_out(best) & (demands.importance >= _FAIR * repeats[unit])
         keeps = missing.sum() - n_filled <= demands.missing(best).sum()
-        return np.asarray(keeps & (demands.scenes & is_another).any(axis=1))
+        left = demands.left_out(
+            others
+        )  # fewer scenes, or two units with several could change places for ever
+        shows_more = left.sum() - (demands.scenes & left).sum(axis=1) < demands.left_out(best).sum()
+        return np.asarray(keeps & shows_more & (demands.scenes & is_another).any(axis=1))
 
     while len(best) >= _LEAST and demands.missing(best).any() and (better := exchange(best, fills)):
         best = better

@@ -58,19 +58,22 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
     importance, n_shots = mean_in(film.expected, listed), 1 + n_cuts * is_window
     values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
+    is_all_spoken = not is_window.any()
     blocks = (listed[first : first + _BLOCK] for first in range(0, len(listed), _BLOCK))
     shows = np.empty((0, 0), np.float32)
     for number, block in enumerate(blocks):  # all at once would take several times the memory
-        rows = _shows(film, block)
+        rows = _shows(film, block, is_all_spoken=is_all_spoken)
         if not number:
             shows = np.empty((len(listed), rows.shape[1]), np.float32)
         shows[number * _BLOCK : (number + 1) * _BLOCK] = rows
     required = [Unit(*run, SPOKEN) for run in marked_runs(video.required)]
-    base = _shows(film, required).max(axis=0) if required else np.zeros(shows.shape[1], np.float32)
+    base = np.zeros(shows.shape[1], np.float32)
+    if required:
+        base = _shows(film, required, is_all_spoken=is_all_spoken).max(axis=0)
     return Objective(values, shows, base)
 
 
-def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
+def _shows(film: Film, parts: Sequence[Unit], *, is_all_spoken: bool) -> FloatArray:
     """Return [N, J] how much parts show of the film: of its samples, its quarters and its scenes."""
     video, sampled = film.video, film.sampled
     worth = np.diff(film.worth)[sampled]
@@ -81,7 +84,7 @@ def _shows(film: Film, parts: Sequence[Unit]) -> FloatArray:
     looks = likeness(film.content, spans, samples)
     looks *= shares / max(shares.sum(), 1)
 
-    quarters, _ = _quarters(film, parts)
+    quarters = _round_quarters(film, parts) if is_all_spoken else _quarters(film, parts)[0]
 
     highest = np.zeros(int(film.content.scenes.max()) + 1)
     np.maximum.at(highest, film.content.scenes, worth)
@@ -101,6 +104,20 @@ def _quarters(film: Film, parts: Sequence[Unit]) -> tuple[BoolArray, BoolArray]:
     return is_in, (starts >= middles - half - step) & (ends <= middles + half + step)
 
 
+def _round_quarters(film: Film, parts: Sequence[Unit]) -> BoolArray:
+    """Return [N, Q] in which quarters parts lie, where they go on from the end of the film to its beginning.
+
+    Other quarters lie mostly in the middle, which has few reasons to be preferred in speech: it begins with
+    its subject and ends with its conclusion.
+    """
+    n_frames = len(film.video.required)
+    middles = n_frames * np.linspace(0, 1, _QUARTERS, endpoint=False)
+    starts, ends = (edges[:, None] for edges in ends_of(parts))
+    to_middle = np.abs((starts + ends) / 2 - middles)
+    distance = np.minimum(to_middle, n_frames - to_middle)
+    return np.asarray(distance < (ends - starts) / 2 + n_frames * QUARTER / 2)
+
+
 def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
     """Return what a choice of units must not lack: a quarter in which a unit lies that is more important
     than half of the film, and scenes.
@@ -111,6 +128,7 @@ def demands_of(film: Film, units: Sequence[Unit]) -> Demands:
     (quarters, whole), scenes = _quarters(film, parts), scenes_in(film.content, spans, film.enough) >= 1
     importance, count = mean_in(film.worth, units), len(units)
     is_high = importance > np.median(np.diff(film.worth)[film.sampled])
+    is_high &= any(unit.cell != SPOKEN for unit in units)  # of few sentences, another one costs too much
     return Demands(
         np.stack(ends_of(units), axis=1),
         quarters[:count],

@@ -1,8 +1,9 @@
 """Maximise a submodular objective under a budget: lazy greedy, then exchange.
 
 Greedy takes the unit with the highest gain that fits; again by gain per frame, and again without the shortest
-units. The best has at least (1 - 1/e) / 2 of the optimum where the budget is the only constraint (Leskovec et
-al. 2007). Then the least useful units give way, if others in their place raise the value.
+units; and with each unit as the first where they are few. The best has at least (1 - 1/e) / 2 of the optimum
+where the budget is the only constraint (Leskovec et al. 2007). Then the least useful units give way, if
+others in their place raise the value.
 """
 
 import heapq
@@ -30,18 +31,27 @@ Excluded = Callable[[Sequence[int], int], IntArray]
 unit itself, those that it excludes, and those that it excludes together with the others."""
 
 
-def maximise(objective: Objective, sizes: IntArray, room: int, excluded: Excluded) -> list[int]:
+def maximise(
+    objective: Objective, sizes: IntArray, room: int, excluded: Excluded, firsts: Sequence[int] = ()
+) -> list[int]:
     """Return the numbers of the units of a good choice, ascending.
 
     Args:
         sizes: [N] frames that each unit uses of the room.
         excluded: says which units exclude each other.
+        firsts: units that are each tried as the first of a choice (Khuller et al. 1999), where all are few.
     """
     everything, starts = np.arange(len(sizes)), list[list[int]]()
     for share, by_frame in _STARTS:
         long = np.flatnonzero(sizes >= np.quantile(sizes, share))
         first = _fill(objective, sizes, room, excluded, [], long, by_frame=by_frame)
         starts.append(_fill(objective, sizes, room, excluded, first, everything, by_frame=by_frame))
+    starts += [
+        _fill(objective, sizes, room, excluded, [unit], everything, by_frame=by_frame)
+        for unit in firsts
+        for by_frame in (True, False)
+        if sizes[unit] <= room
+    ]
     best = max(starts, key=objective.value)
     for _ in range(_PASSES):
         better = _exchange(objective, sizes, room, excluded, best)

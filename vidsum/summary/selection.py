@@ -141,7 +141,7 @@ def _choose_units(film: Film, limits: SegmentLimits, speech: SpokenParts) -> Boo
         longest=film.room if is_half else min(longest, film.room),
         apart=0 if is_half else shortest,
     )
-    units = {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
+    units = {Unit(*unit.frames(video), SPOKEN): unit.certain * unit.worth for unit in speech.units}
     return choose_units(film, bounds, units, speech.is_said(video))
 
 

@@ -6,7 +6,7 @@ before it (docs/algorithms/selection.md). Speech may lie across cuts, the silenc
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from string import ascii_lowercase
 from typing import Final
@@ -18,6 +18,7 @@ from vidsum.results.sentences import SpokenSentence, is_stop
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import TimedText
+from vidsum.summary.speech_worth import worth_of
 from vidsum.types import BoolArray, Interval
 
 SILENCE_S: Final = 0.3
@@ -26,8 +27,24 @@ _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
 _LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
 """English words that link a sentence to the one before: the rest may stand without it."""
+_JOINS: Final = re.compile(r"\W*(and|but|or|yet)\b", re.IGNORECASE)
+"""Those that say how it follows from the one before: a summary takes both."""
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
-"""A beginning with a subject: a part that also ends its sentence says something."""
+"""A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
+_VERB: Final = re.compile(
+    r"\b(am|is|are|was|were|has|have|had|do|does|did|can|could|may|might|must|shall|should|will|would"
+    r"|\w+'(s|re|ve|ll|d|t))\b",
+    re.IGNORECASE,
+)
+"""English verbs that can be known without a grammar."""
+_CLAUSES: Final = re.compile(
+    r"[,;:—–]|\b(?:and|or|but|because|that|which|who|when|where|if|as|while|than|until|before|after|how|what)\b"
+)
+"""What ends the first clause of an English sentence."""
+_OBJECT: Final = re.compile(
+    r"(?!(?:as|if|when|while) ).*\w (it|them|him)\b(?! (?:is|was|has|will)\b|'s|.* to\b)", re.IGNORECASE
+)
+"""A clause whose object was named before: no such word stands for the subject of its own clause."""
 _REPLIES: Final = frozenset(re.findall(r"\w+", "yes yeah yep no nope okay ok right sure exactly absolutely"))
 _PRONOUNS: Final = frozenset(
     re.findall(
@@ -53,13 +70,16 @@ _EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| 
 
 @dataclass(frozen=True)
 class SpeechUnit:
-    """Speech in [start_s, end_s), with its silence in [first_s, last_s), and how certain it is, in [0, 1]."""
+    """Speech in [start_s, end_s), with its silence in [first_s, last_s), how certain it is, in [0, 1], and
+    its worth (`vidsum.summary.speech_worth`).
+    """
 
     start_s: float
     end_s: float
     first_s: float
     last_s: float
     certain: float = 1.0
+    worth: float = 1.0
 
     def frames(self, video: VideoFrames) -> tuple[int, int]:
         """Return its frames [start, end); silence stops at a cut, lest another scene flash up."""
@@ -91,27 +111,48 @@ class SpokenParts:
 def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    Where none is that short, sentences are returned, which may need others; where no sentence is, parts with
-    which a sentence begins that needs none before it, and clauses that end one; then all parts (see
-    `vidsum.results.sentences`). Each is at least `shortest_s` long if there is silence.
+    Where none is that short, sentences are returned, which may need others; where no sentence is, clauses
+    that end one; then parts with which a sentence begins that needs none before it; then all parts (see
+    `vidsum.results.sentences`). Greetings are left out where something else is said. Each is at least
+    `shortest_s` long if there is silence.
     """
-    sentences = transcript.sentences(inf, 0.0)
+    sentences = [part for part in transcript.sentences(inf, 0.0) if re.search(r"\w", part.text)]
     is_english = transcript.language in (None, "en")
     alone = [(at, at) for at in range(len(sentences))]
     runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     starts_s = {sentences[first].start_s for first, _ in runs}
-    firsts = [
-        (at, at)
-        for at, part in enumerate(parts)
-        if part.start_s in starts_s or (is_english and is_stop(part.text) and _SUBJECT.match(part.text))
-    ]
+    firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
+    statements = [(at, at) for at, part in enumerate(parts) if is_english and _is_statement(part.text)]
     others = [(at, at) for at in range(len(parts))]
-    for said, spans in (sentences, [*runs]), (sentences, alone), (parts, firsts), (parts, others):
+    choices = (sentences, [*runs]), (sentences, alone), (parts, statements), (parts, firsts), (parts, others)
+    for said, spans in choices:
         units = [_long_enough(said, *span, shortest_s, transcript.duration_s) for span in spans]
         if fitting := tuple(unit for unit in units if unit.last_s - unit.first_s <= longest_s):
             break
-    return SpokenParts(fitting, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
+    weighed = _weighed(fitting, sentences)
+    worthy = tuple(unit for unit in weighed if unit.worth) or weighed
+    return SpokenParts(worthy, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
+
+
+def _weighed(units: Sequence[SpeechUnit], sentences: Sequence[SpokenSentence]) -> tuple[SpeechUnit, ...]:
+    """Return units with the worth of their sentences, the mean over their time."""
+    worth, asks = np.array(worth_of(sentences)), np.array([is_question(part.text) for part in sentences])
+    starts_s = np.array([sentence.start_s for sentence in sentences])
+    ends_s = np.array([sentence.end_s for sentence in sentences])
+    weighed = list[SpeechUnit]()
+    for unit in units:
+        inside_s = np.minimum(ends_s, unit.end_s) - np.maximum(starts_s, unit.start_s)
+        inside_s = np.maximum(inside_s, 0)
+        mean = float(worth @ inside_s / max(inside_s.sum(), 1e-9))
+        is_answer = bool(asks[inside_s > 0].any())  # the question names the subject
+        weighed.append(replace(unit, worth=max(mean, 1.0) if is_answer else mean))
+    return tuple(weighed)
+
+
+def _is_statement(text: str) -> bool:
+    """Return whether an English clause says something by itself, and ends."""
+    return is_stop(text) and bool(_SUBJECT.match(text) and _VERB.search(text))
 
 
 def timed_texts(transcript: Transcript | None, on_screen: ScreenText | None) -> list[TimedText]:
@@ -141,7 +182,7 @@ def _needs_before(sentence: SpokenSentence, before: SpokenSentence, *, is_englis
     if n_words < _FEW_WORDS or is_question(before.text) or _needs_after(before.text):
         return True
     is_inside = sentence.text.lstrip("\"'“‘«„(¿¡").startswith(tuple(ascii_lowercase))
-    return is_inside or (is_english and refers_back(sentence.text))
+    return is_inside or (is_english and (refers_back(sentence.text) or follows_on(sentence.text)))
 
 
 def _needs_after(text: str) -> bool:
@@ -167,6 +208,14 @@ def refers_back(text: str) -> bool:
     first = words[0].split("'")[0] if words else ""
     later = next((word for word in words if word not in _OPENERS), "").split("'")[0]
     return first in _REPLIES or first in _PRONOUNS or later in _ELSEWHERE
+
+
+def follows_on(text: str) -> bool:
+    """Return whether an English sentence joins the one before, or its first clause is about something in it:
+    "We need half of it".
+    """
+    clause = _CLAUSES.split(text, maxsplit=1)[0]
+    return bool(_JOINS.match(text) or _OBJECT.match(clause))
 
 
 def _long_enough(

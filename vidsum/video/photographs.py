@@ -1,5 +1,6 @@
 """Photographs: upright pictures of files that Pillow reads, and when they were taken."""
 
+import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +61,13 @@ def read_photograph(path: str, max_side: int) -> Picture:
         upright = ImageOps.exif_transpose(image).convert("RGB")
         upright.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
         return np.asarray(upright, np.uint8)
+
+
+def photograph_jpeg(path: str, side: int, quality: int) -> bytes:
+    """Return a photograph as a JPEG whose longest side has at most `side` pixels; see `read_photograph`."""
+    content = io.BytesIO()
+    Image.fromarray(read_photograph(path, side)).save(content, "JPEG", quality=quality)
+    return content.getvalue()
 
 
 def frame_of(picture: Picture) -> av.VideoFrame:

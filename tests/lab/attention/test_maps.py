@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.conftest import deep
 from vidsum.errors import UsageError
 from vidsum.lab.attention import maps as module
 from vidsum.lab.attention.maps import AttentionMaps, attention_maps, plot_importance_attention
@@ -224,27 +225,31 @@ def two_minutes(tmp_path_factory: pytest.TempPathFactory) -> str:
     return svg_text(maps, tmp_path_factory.mktemp("maps"))
 
 
+@pytest.mark.deep
 def test_axis_of_time_is_in_minutes(two_minutes: str) -> None:
     assert "<!-- 2:00 -->" in two_minutes  # the end
 
 
+@pytest.mark.deep
 def test_steps_are_counted_from_the_start(two_minutes: str) -> None:
     assert "<!-- start -->" in two_minutes
     assert "<!-- 6 -->" in two_minutes
     assert "<!-- 0 -->" not in two_minutes
 
 
+@pytest.mark.deep
 def test_title_names_a_layer_and_a_head(tmp_path: Path) -> None:
     text = svg_text(replace(made_up_maps(), layers=(4,), heads=(7,)), tmp_path)
     assert "Attention weights, layer 4, head 7 " in text
 
 
+@pytest.mark.deep
 def test_title_says_that_layers_and_heads_are_averaged(tmp_path: Path) -> None:
     text = svg_text(made_up_maps(2, 3), tmp_path)
     assert "Attention weights, mean of 2 layers, mean of 3 heads " in text
 
 
-@pytest.mark.parametrize("has_end", [False, True])
+@pytest.mark.parametrize("has_end", [True, deep(False)])
 def test_step_that_writes_the_end_is_named(tmp_path: Path, has_end: bool) -> None:
     maps = made_up_maps()
     key_frames = maps.key_frames[:-1] if has_end else maps.key_frames
@@ -257,6 +262,7 @@ def test_grids_have_a_map_for_each_layer_and_head(tmp_path: Path) -> None:
     assert all(f"<!-- {number} -->" in text for number in (3, 5, 1, 2, 6))
 
 
+@pytest.mark.deep
 def test_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -> None:
     weights = dict.fromkeys(("encoder", "decoder", "cross"), np.ones((1, 1, 1, 1), np.float32))
     times = {"timestamps": np.zeros(1), "edges_s": np.array([0, 0.5])}

@@ -302,6 +302,7 @@ def test_summaries_of_tvsum_agree_as_published(tvsum_report: Report, row: str, f
     assert means(tvsum_report)[row].key_shots[0].f_avg == pytest.approx(f, abs=near)
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, Labels]) -> None:
     """Field notes: random .710, humans .717. One draw of the shots differs from the next by .025."""

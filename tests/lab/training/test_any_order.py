@@ -96,6 +96,7 @@ def test_ridge_has_no_effect_on_the_order_of_time(tmp_path: Path) -> None:
         prepare_run(videos, k_fold(videos, 3)[:1], FullTransNetSettings(model=SMALL, ridge=0.5), tmp_path)
 
 
+@pytest.mark.deep
 def test_run_in_any_order_learns_the_scores_of_people(tmp_path: Path) -> None:
     videos = toy_videos(6)
     loop = LoopSettings(epochs=25, patience=None)

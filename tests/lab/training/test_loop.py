@@ -144,6 +144,7 @@ def test_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("renames", [(3, 14), pytest.param(range(22), marks=pytest.mark.deep)])
 def test_run_killed_while_it_writes_any_file_ends_as_one_never_killed(
     renames: Sequence[int], tmp_path: Path

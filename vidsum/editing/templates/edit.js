@@ -1,5 +1,6 @@
 // the page of `vidsum edit`: shows a film and a result, and sends decisions
-import { get, load, post } from "/server.js";
+import { load, post } from "/server.js";
+import { saveAll } from "/saving.js";
 import { listen } from "/keys.js";
 import { Strip, make, overlap, tenths } from "/strip.js";
 import { Words } from "/words.js";
@@ -165,36 +166,7 @@ const list = () => byId("all").querySelector("ul").replaceChildren(...film.units
   return make("li", {}, make("label", {}, box, ` ${clock(unit[0])} – ${clock(unit[1])} ${strip.text(number)}`));
 }));
 
-const save = async () => {
-  const dialog = byId("saving"), bar = byId("saving_bar");
-  byId("saving_files").replaceChildren();
-  byId("saving_again").hidden = true;
-  byId("saving_title").textContent = "Saving";
-  byId("saving_text").textContent = `Writing ${film.files.join(", ")}`;
-  bar.hidden = false;
-  if (!dialog.open) dialog.showModal();
-  try {
-    let known = await post("/api/save", {});
-    while (known.state === "saving") {
-      if (known.step) byId("saving_text").textContent = known.step;
-      if (known.share) bar.value = known.share; else bar.removeAttribute("value");
-      await new Promise(done => setTimeout(done, 200));
-      known = await get("/api/save");
-    }
-    if (known.state === "failed") throw new Error(known.error);
-    byId("saving_title").textContent = "Saved";
-    byId("saving_text").textContent = known.warnings.join(" ");
-    byId("saving_files").replaceChildren(...known.files.map(name => make("li", {}, name)));
-    byId("saving_command").textContent = known.command;
-    byId("saving_again").hidden = false;
-    show(await load(), "Saved.");
-  } catch (error) {
-    byId("saving_title").textContent = "Not saved";
-    byId("saving_text").textContent = error.isStale ? "Another page changed the result, which this page shows now. Save it if it is right." : error.message;
-    if (error.isStale) await follow("It was not saved.");
-  }
-  bar.hidden = true;
-};
+const save = () => saveAll({ files: film.files, show, follow });
 
 const begin = about => {
   film = about;
