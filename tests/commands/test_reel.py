@@ -17,6 +17,7 @@ from tests.commands.conftest import files_here
 from tests.conftest import deep
 from tests.full_disk import files_up_to
 from tests.program import Run, read_valid
+from vidsum.results.decisions import decisions_path, write_decisions
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (190, 180, 40)}
 
@@ -181,6 +182,24 @@ def test_timelines_name_the_originals(run: Run, folder: Path) -> None:
     run("export", "film.json", "--format", "fcpxml")
     assert "d.mp4" in Path("film.fcpxml").read_text()
     assert "is not for several videos" in run("reel", folder, "-o", "b.json", "--export", "srt", code=2).err
+
+
+def test_decisions_are_applied_and_a_new_run_replaces_them(run: Run, folder: Path) -> None:
+    command = ("reel", folder, "-o", "film.mp4", "--budget", "12s", "--titles")
+    run(*command)
+    made = read_valid("film.json", "reel")
+    decisions: list[Any] = [
+        {"action": "reorder", "segment": 3, "place": 0},
+        {"action": "leave_out", "segment": 1},
+    ]
+    write_decisions(decisions_path(Path("film.json")), {"decisions": decisions, "undone": []})
+    assert run("edit", "film.json", "--apply").out.splitlines() == ["film.json", "film.mp4"]
+    edited = read_valid("film.json", "reel")
+    assert names_of(edited) == ["b.mp4", "d.mp4", "a.jpg"]
+    assert [part["title"] for part in edited["segments"]] == ["14 July 2024", "13 July 2024", "14 July 2024"]
+    assert vidsum.probe("film.mp4").duration_s == pytest.approx(edited["duration_s"], abs=0.05)
+    run(*command)
+    assert read_valid("film.json", "reel") == made
 
 
 def test_sources_that_changed(run: Run, folder: Path) -> None:
