@@ -14,8 +14,10 @@ from PIL import Image
 import vidsum
 from tests import media
 from tests.commands.conftest import files_here
+from tests.conftest import deep
 from tests.full_disk import files_up_to
 from tests.program import Run, read_valid
+from vidsum.results.decisions import decisions_path, write_decisions
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (190, 180, 40)}
 
@@ -89,7 +91,7 @@ def test_a_film_in_order_of_recording(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("order", "names"),
-    [("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
+    [deep("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
 )
 def test_other_orders(run: Run, folder: Path, order: str, names: list[str]) -> None:
     run("reel", folder / "d.mp4", folder, "-o", "-", "--budget", "12s", "--order", order)
@@ -156,6 +158,7 @@ def test_scenes_are_not_repeated(run: Run) -> None:
     assert {"3.mp4", "4.mp4"} < {*names}
 
 
+@pytest.mark.deep
 def test_the_same_bytes(run: Run, folder: Path) -> None:
     for name in ("one", "two"):
         run("reel", folder, "-o", f"{name}.mp4", "--budget", "12s", "--no-cache")
@@ -181,6 +184,24 @@ def test_timelines_name_the_originals(run: Run, folder: Path) -> None:
     assert "is not for several videos" in run("reel", folder, "-o", "b.json", "--export", "srt", code=2).err
 
 
+def test_decisions_are_applied_and_a_new_run_replaces_them(run: Run, folder: Path) -> None:
+    command = ("reel", folder, "-o", "film.mp4", "--budget", "12s", "--titles")
+    run(*command)
+    made = read_valid("film.json", "reel")
+    decisions: list[Any] = [
+        {"action": "reorder", "segment": 3, "place": 0},
+        {"action": "leave_out", "segment": 1},
+    ]
+    write_decisions(decisions_path(Path("film.json")), {"decisions": decisions, "undone": []})
+    assert run("edit", "film.json", "--apply").out.splitlines() == ["film.json", "film.mp4"]
+    edited = read_valid("film.json", "reel")
+    assert names_of(edited) == ["b.mp4", "d.mp4", "a.jpg"]
+    assert [part["title"] for part in edited["segments"]] == ["14 July 2024", "13 July 2024", "14 July 2024"]
+    assert vidsum.probe("film.mp4").duration_s == pytest.approx(edited["duration_s"], abs=0.05)
+    run(*command)
+    assert read_valid("film.json", "reel") == made
+
+
 def test_sources_that_changed(run: Run, folder: Path) -> None:
     run("reel", folder, "-o", "film.json", "--budget", "12s")
     clip(folder / "d.mp4", "red", seconds=2)
@@ -200,6 +221,7 @@ def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
     assert "c.jpg" in ran.out
 
 
+@pytest.mark.deep
 def test_a_full_disk(run: Run, folder: Path) -> None:
     run("reel", folder, "-o", "film.json", "--budget", "12s")
     with files_up_to(20_000):
@@ -207,6 +229,7 @@ def test_a_full_disk(run: Run, folder: Path) -> None:
     assert files_here() == ["Holiday", "film.json"]
 
 
+@pytest.mark.deep
 def test_photographs_alone(run: Run, folder: Path) -> None:
     run("reel", folder / "a.jpg", folder / "c.jpg", "-o", "still.mp4", "--budget", "10s", "--photo", "2s")
     document = read_valid("still.json", "reel")
