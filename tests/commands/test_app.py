@@ -206,9 +206,9 @@ def test_each_kind_of_error_has_its_exit_code() -> None:
         return codes
 
     assert below(VidsumError) == {
-        "VidsumError": 1, "UsageError": 2, "SeveralQueriesError": 2, "StaleError": 2, "InputError": 3, "EmptyResultError": 3,
-        "MissingError": 3, "ForeignFileError": 3, "DamagedArchiveError": 3, ToolUseError.__name__: 3,
-        "WeightsError": 4, "PackageError": 1, "OutputError": 1,
+        "VidsumError": 1, "UsageError": 2, "SeveralQueriesError": 2, "StaleError": 2, "InputError": 3,
+        "EmptyResultError": 3, "MissingError": 3, "ForeignFileError": 3, "DamagedArchiveError": 3,
+        ToolUseError.__name__: 3, "WeightsError": 4, "PackageError": 1, "OutputError": 1,
     }  # fmt: skip
 
 

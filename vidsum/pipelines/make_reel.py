@@ -16,7 +16,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.io.provenance import digest_of, identify_file
-from vidsum.models.scaling import logit, unit_rows
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import resolve_spec
 from vidsum.pipelines.keywords import ReelOptions
@@ -36,6 +36,7 @@ from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
+from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
     SHORTEST_S,
@@ -57,9 +58,7 @@ from vidsum.video.timing import read_frame_times
 Snap = Literal["auto", "speech", "sentence", "none"]
 _LONGEST_S: Final = 5.0  # of a part without speech
 _LONGEST_SPEECH_S: Final = 20.0
-_USED: Final = 0.9  # fraction of the budget that is enough
 _EARLY_S: Final = 5e-4
-_LEAST: Final = 0.02  # lower importance counts as this
 _PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
@@ -252,7 +251,7 @@ class _ReelWork:
         return title_days(made, sources) if self.settings.titles else tuple(made)
 
     def _note(self, used_s: float) -> str:
-        if used_s >= _USED * self.budget_s:
+        if used_s >= ENOUGH * self.budget_s:
             return ""
         if self.settings.max_clip_s is None:
             return "nothing else differs enough"
@@ -295,7 +294,7 @@ def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extractio
     )
     curve = importance(load_importance_checkpoint(SHIPPED_MODEL, extraction.device), film, None)
     curve = curve * np.array([made.quality for made in analysed], np.float32)
-    expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, _LEAST)
+    expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, LEAST_IMPORTANCE)
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
 
 

@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from vidsum.grounding.scenes import look_cosine
-from vidsum.models.scaling import logit, unit_rows
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.results.features import Features
 from vidsum.results.reel import Why
 from vidsum.results.shots import Shots
-from vidsum.summary.constraints import VideoFrames, cut_edges, frames_at, to_frames
+from vidsum.summary.constraints import ENOUGH, VideoFrames, cut_edges, frames_at, to_frames
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
@@ -29,10 +29,8 @@ _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs:
 _LOOKS: Final = 8  # pictures that stand for an input
 _APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
 _QUARTERS: Final = 4  # parts of a day, by its inputs
-_LEAST: Final = 0.02  # lower importance counts as this
 _TICKS: Final = 1000  # a second
 _ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
-_USED: Final = 0.9  # fraction of the budget that is enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +140,7 @@ def _windows(
 
 
 def _expected(worth: float, slope: float) -> float:
-    return slope * float(logit(np.array(worth), _LEAST))
+    return slope * float(logit(np.array(worth), LEAST_IMPORTANCE))
 
 
 def choose_parts(
@@ -167,7 +165,7 @@ def choose_parts(
     for cosine in (look_cosine(extractor), *_ALIKE):
         exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s)
         numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
-        if sizes[numbers].sum() >= _USED * room:
+        if sizes[numbers].sum() >= ENOUGH * room:
             break
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
