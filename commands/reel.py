@@ -127,6 +127,7 @@ def make_one(
         partial(plan.run, progress),
         Reel.from_dict,
         {"video": write_video},
+        select=lambda earlier: earlier if plan.has_same_files(earlier) else None,
         tags={"video": ""},
     )
     answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)

@@ -126,6 +126,32 @@ def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:
     assert "broken.mp4: left out: " in again.err
 
 
+def test_files_that_are_left_out_are_those_of_this_run(run: Run, folder: Path) -> None:
+    run("reel", folder, "-o", "film.mp4", "--budget", "12s")
+    film = Path("film.mp4").stat().st_mtime_ns
+    (folder / "broken.mp4").write_bytes(b"no video")
+    assert "broken.mp4: left out: " in run("reel", folder, "-o", "film.mp4", "--budget", "12s", code=1).err
+    assert len(read_valid("film.json", "reel")["left_out"]) == 1
+    (folder / "broken.mp4").unlink()
+    assert "left out" not in run("reel", folder, "-o", "film.mp4", "--budget", "12s").err
+    assert read_valid("film.json", "reel")["left_out"] == []
+    assert Path("film.mp4").stat().st_mtime_ns == film  # it is not encoded again
+
+
+def test_files_that_were_renamed(run: Run, folder: Path) -> None:
+    media.make_video(Path("score.mp4"), sound=True)
+    options = ("-o", "film.json", "--budget", "12s", "--music")
+    run("reel", folder, *options, "score.mp4")
+    (folder / "d.mp4").rename(folder / "e.mp4")
+    run("reel", folder, *options, "score.mp4")
+    assert names_of(read_valid("film.json", "reel"))[0] == "e.mp4"
+    run("export", "film.json", "--format", "otio")
+    Path("score.mp4").rename("music.mp4")
+    run("reel", folder, *options, "music.mp4")
+    assert read_valid("film.json", "reel")["music"]["path"] == "music.mp4"
+    assert "(unchanged)" in run("reel", folder, *options, "music.mp4").out
+
+
 def test_nothing_that_can_be_read(run: Run) -> None:
     Path("letter.txt").write_text("an input")
     run("reel", "letter.txt", code=3)
