@@ -169,6 +169,19 @@ def test_music_is_lower_where_somebody_speaks(tmp_path: Path) -> None:
     assert np.abs(sound[-2000:-1200]).max() < 0.02
 
 
+@pytest.mark.parametrize("short_s", [0.001, 0.01, 0.03])
+def test_a_part_shorter_than_a_frame_has_one(short_s: float, tmp_path: Path) -> None:
+    info = probe(_painted(tmp_path / "a.mp4", 100))
+    spans = [(4.0, 4.0 + short_s), (0.0, 0.4), (4.5, 4.5 + short_s), (4.25, 4.25 + short_s), (1.0, 1.4)]
+    write_film(
+        [FilmPart(info.path, info, *span) for span in spans], (64, 48), Fraction(25), tmp_path / "film.mp4"
+    )
+    with av.open(str(tmp_path / "film.mp4")) as container:
+        levels = [frame.to_ndarray(format="gray").mean() for frame in container.decode(video=0)]
+    assert len(levels) == pytest.approx(25 * (0.8 + 3 * short_s), abs=3)
+    assert [levels[number] > 110 for number in (0, -8, -1)] == [True, True, False]
+
+
 def test_silent_music_is_refused(tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / "mute.mp4").path)
     music = make_video(tmp_path / "music.mp4", samples=np.zeros(_RATE, np.float32))

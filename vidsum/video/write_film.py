@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from av.video.reformatter import ColorRange
 
 from vidsum.errors import InputError
 from vidsum.io.atomic import atomic_write
-from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.types import Interval, Picture, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack
 from vidsum.video.canvas import CanvasPainter, write_title
 from vidsum.video.damage import DecodeLog
@@ -26,7 +26,7 @@ from vidsum.video.mixing import LAYOUT, RATE, TARGET_LUFS, SoundPart, mix_sound,
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.photographs import read_photograph
 from vidsum.video.picture_track import BT709
-from vidsum.video.segments import in_ticks, segment_frames
+from vidsum.video.segments import SegmentFrame, in_ticks, segment_frames
 from vidsum.video.settings import DEFAULT_CRF
 from vidsum.video.timing import read_jumps
 from vidsum.video.write import open_mp4, translate_ffmpeg_errors
@@ -74,8 +74,9 @@ def write_film(
     lengths = accumulate(
         (Fraction(part.end_s) - Fraction(part.start_s) for part in parts), initial=Fraction()
     )
-    edges = [round(length * rate) for length in lengths]
-    edges = [max(edge, number) for number, edge in enumerate(edges)]  # each has a frame
+    edges = [0]
+    for length in islice(lengths, 1, None):
+        edges.append(max(round(length * rate), edges[-1] + 1))  # each has a frame
     painter, warnings, total_s = CanvasPainter(*size), list[str](), float(edges[-1] / rate)
     report = progress or (lambda *_: None)
     with atomic_write(target) as made:
@@ -148,6 +149,12 @@ def _still(part: FilmPart, painter: CanvasPainter) -> Iterator[tuple[av.VideoFra
     yield painter.to_frame(titled), sys.maxsize
 
 
+def _paint(part: FilmPart, painter: CanvasPainter, frame: SegmentFrame, *, is_titled: bool) -> Picture:
+    assert part.video is not None
+    canvas = painter.from_frame(frame.decoded, part.video, part.framing)
+    return write_title(canvas, part.title) if part.title and is_titled else canvas
+
+
 def _video_frames(
     part: FilmPart, painter: CanvasPainter, count: int, rate: Fraction, warnings: list[str]
 ) -> Iterator[tuple[av.VideoFrame, int]]:
@@ -155,6 +162,7 @@ def _video_frames(
     video = part.video
     assert video is not None
     log, name, covered = DecodeLog(), Path(video.path).name, 0
+    passed: SegmentFrame | None = None
     with open_video(video.path) as container:
         stream = video_stream(container, video)
         if hdr := describe_hdr(video.path, stream):
@@ -166,11 +174,11 @@ def _video_frames(
             off = (frame.end_tick * base - Fraction(part.start_s)) * rate
             until = round(off)
             if until <= covered:
+                passed = frame
                 continue
-            canvas = painter.from_frame(frame.decoded, video, part.framing)
-            if part.title and covered < _TITLE_S * rate:
-                canvas = write_title(canvas, part.title)
-            yield painter.to_frame(canvas), until
+            yield painter.to_frame(_paint(part, painter, frame, is_titled=covered < _TITLE_S * rate)), until
             covered = until
+        if not covered and passed:  # the part is shorter than half a frame of the film
+            yield painter.to_frame(_paint(part, painter, passed, is_titled=True)), 1
     if log.errors or log.damaged:
         warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")
