@@ -138,6 +138,20 @@ def test_files_that_are_left_out_are_those_of_this_run(run: Run, folder: Path) -
     assert Path("film.mp4").stat().st_mtime_ns == film  # it is not encoded again
 
 
+def test_a_copy_is_left_out(run: Run, folder: Path) -> None:
+    shutil.copy(folder / "d.mp4", folder / "copy of d.mp4")
+    ran = run("reel", folder, "-o", "-", "--budget", "15s")
+    document = json.loads(ran.out)
+    assert sorted(names_of(document)) == ["a.jpg", "b.mp4", "c.jpg", "copy of d.mp4"]
+    assert document["left_out"][0]["is_copy"]
+    assert "d.mp4: left out: is a copy of " in ran.err
+
+
+def test_one_file_by_two_names(run: Run) -> None:
+    clip(Path("a.mp4"), "red")
+    assert len(json.loads(run("reel", "a.mp4", "./a.mp4", "-o", "-").out)["sources"]) == 1
+
+
 def test_files_that_were_renamed(run: Run, folder: Path) -> None:
     media.make_video(Path("score.mp4"), sound=True)
     options = ("-o", "film.json", "--budget", "12s", "--music")

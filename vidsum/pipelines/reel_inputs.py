@@ -59,13 +59,19 @@ class Recording:
 
 
 def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
-    """Return the inputs that can be read, and the others with what is wrong."""
+    """Return the inputs that can be read, the first of those with the same bytes, and the others and why."""
     recordings, left_out = list[Recording](), list[LeftOut]()
+    by_content = dict[str, str]()
     for number, path in enumerate(paths):
         if progress:
             progress("looking at files", number, len(paths))
         try:
-            recordings.append(_read(path))
+            recording = _read(path)
+            first = by_content.setdefault(recording.file["sha256"], path)
+            if first == path:
+                recordings.append(recording)
+            else:
+                left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
         except InputError as error:
             left_out.append(LeftOut(path, error.words))
     return recordings, left_out

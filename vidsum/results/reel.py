@@ -67,10 +67,11 @@ def _day_in_words(day: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An input that cannot be read, and why."""
+    """An input that cannot be read or is a copy of another, and why it is left out."""
 
     path: str
     fault: str
+    is_copy: bool = False
 
 
 @dataclass(frozen=True)
