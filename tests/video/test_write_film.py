@@ -182,6 +182,27 @@ def test_a_part_shorter_than_a_frame_has_one(short_s: float, tmp_path: Path) -> 
     assert [levels[number] > 110 for number in (0, -8, -1)] == [True, True, False]
 
 
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_damage_is_named(kind: str, tmp_path: Path) -> None:
+    path = _painted(tmp_path / "a.mp4")
+    with av.open(str(path)) as container:
+        packets = [packet for packet in container.demux(**{kind: 0}) if packet.size]
+        spans = [
+            (packet.pos or 0, packet.size)
+            for packet in packets
+            if 2 < float(packet.pts * packet.time_base) < 3
+        ]
+    content = bytearray(path.read_bytes())
+    for first, size in spans:
+        content[first : first + size] = b"\xff" * size
+    path.write_bytes(content)
+    info = probe(path)
+    parts = [FilmPart(info.path, info, 1.0, 4.0)]
+    warnings = write_film(parts, (64, 48), Fraction(25), tmp_path / "film.mp4")
+    word = {"video": "damaged pictures", "audio": "damaged packets of sound"}[kind]
+    assert any(warning.startswith(f"a.mp4: {word}") for warning in warnings)
+
+
 def test_silent_music_is_refused(tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / "mute.mp4").path)
     music = make_video(tmp_path / "music.mp4", samples=np.zeros(_RATE, np.float32))

@@ -72,11 +72,15 @@ class MixedSound:
 
 @contextmanager
 def mix_sound(
-    parts: Sequence[SoundPart], music: str | None, folder: Path, progress: Progress | None
+    parts: Sequence[SoundPart],
+    music: str | None,
+    folder: Path,
+    warnings: list[str],
+    progress: Progress | None,
 ) -> Iterator[MixedSound | None]:
     """Mix the parts of a film, which follow each other; None where there is no sound at all.
 
-    The file lies in `folder`, where the film is written. Raises InputError: the music cannot be read.
+    The file lies in `folder`, where the film is written. `warnings` get damage of sources. Raises InputError: the music cannot be read.
     """
     if not music and not any(part.video and part.video.has_audio for part in parts):
         yield None
@@ -87,7 +91,7 @@ def mix_sound(
         for number, part in enumerate(parts):
             if progress:
                 progress("mixing sound", number, len(parts))
-            samples = _sound_of(part)
+            samples = _sound_of(part, warnings)
             if score:
                 samples += score.read(part.length) * _under_speech(part, parts[-1].end)
             file.write(np.ascontiguousarray(samples.T, np.float32).tobytes())
@@ -95,7 +99,7 @@ def mix_sound(
         yield MixedSound(file, parts[-1].end)
 
 
-def _sound_of(part: SoundPart) -> FloatArray:
+def _sound_of(part: SoundPart, warnings: list[str]) -> FloatArray:
     """Return [channels, samples] of a part at its level, with fades; silence without sound."""
     silence = np.zeros((N_CHANNELS, part.length), np.float32)
     if part.video is None or not part.video.has_audio:
@@ -104,6 +108,9 @@ def _sound_of(part: SoundPart) -> FloatArray:
         if source is None:
             return silence
         samples = source.read(round(part.start_s * RATE), part.length)
+        if source.log.errors:
+            name = Path(part.video.path).name
+            warnings.append(f"{name}: damaged packets of sound, silent in the film: {source.log.errors}")
     loudness = measure_loudness([samples], RATE, LAYOUT)
     if not loudness.is_silent:
         gain_db = min(max(TARGET_LUFS - loudness.lufs, _GAIN_DB[0]), _GAIN_DB[1])

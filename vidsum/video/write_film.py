@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, islice, pairwise
@@ -86,7 +87,7 @@ def write_film(
         ]
         with (
             translate_ffmpeg_errors("cannot be encoded by H.264 and AAC", target),
-            mix_sound(sounds, music, made.parent, progress) as mixed,
+            mix_sound(sounds, music, made.parent, warnings, progress) as mixed,
             open_mp4(made, comment) as output,
         ):
             pictures = _open_track(output, rate, size, crf)
@@ -127,22 +128,23 @@ def _frames_of(
     part: FilmPart, painter: CanvasPainter, count: int, rate: Fraction, warnings: list[str]
 ) -> Iterator[av.VideoFrame]:
     """Yield `count` frames of a part as the film shows them. Raises InputError: it has no picture."""
-    pictures = _video_frames(part, painter, count, rate, warnings) if part.video else _still(part, painter)
+    pictures = _video_frames(part, painter, rate, warnings) if part.video else _still(part, painter)
     last, n_made = None, 0
-    for picture, until in pictures:
-        while n_made < min(until, count):
-            yield picture
-            n_made += 1
-        last = picture
-        if n_made == count:
-            return
+    with closing(pictures):
+        for picture, until in pictures:
+            while n_made < min(until, count):
+                yield picture
+                n_made += 1
+            last = picture
+            if n_made == count:
+                return
     if last is None:
         raise InputError("no frame of its part can be decoded", subject=part.path)
     for _ in range(count - n_made):  # the file ends early
         yield last
 
 
-def _still(part: FilmPart, painter: CanvasPainter) -> Iterator[tuple[av.VideoFrame, int]]:
+def _still(part: FilmPart, painter: CanvasPainter) -> Generator[tuple[av.VideoFrame, int], None, None]:
     """Yield the frame of a photograph, and a number beyond that of any frame of the film."""
     canvas = painter.from_picture(read_photograph(part.path, max(painter.width, painter.height)))
     titled = write_title(canvas, part.title) if part.title else canvas
@@ -156,8 +158,8 @@ def _paint(part: FilmPart, painter: CanvasPainter, frame: SegmentFrame, *, is_ti
 
 
 def _video_frames(
-    part: FilmPart, painter: CanvasPainter, count: int, rate: Fraction, warnings: list[str]
-) -> Iterator[tuple[av.VideoFrame, int]]:
+    part: FilmPart, painter: CanvasPainter, rate: Fraction, warnings: list[str]
+) -> Generator[tuple[av.VideoFrame, int], None, None]:
     """Yield each frame of a video's part that the film shows, and the number of the frame after its last."""
     video = part.video
     assert video is not None
@@ -169,16 +171,19 @@ def _video_frames(
             warnings.append(f"{name}: {hdr}")
         base = stream.time_base or Fraction(1)
         ticks = in_ticks([(part.start_s, part.end_s)], base)
-        for frame in segment_frames(container, stream, ticks, read_jumps(video), log):
-            # frames of the film whose middle comes before the next picture
-            off = (frame.end_tick * base - Fraction(part.start_s)) * rate
-            until = round(off)
-            if until <= covered:
-                passed = frame
-                continue
-            yield painter.to_frame(_paint(part, painter, frame, is_titled=covered < _TITLE_S * rate)), until
-            covered = until
-        if not covered and passed:  # the part is shorter than half a frame of the film
-            yield painter.to_frame(_paint(part, painter, passed, is_titled=True)), 1
-    if log.errors or log.damaged:
-        warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")
+        try:
+            for frame in segment_frames(container, stream, ticks, read_jumps(video), log):
+                # frames of the film whose middle comes before the next picture
+                off = (frame.end_tick * base - Fraction(part.start_s)) * rate
+                until = round(off)
+                if until <= covered:
+                    passed = frame
+                    continue
+                canvas = _paint(part, painter, frame, is_titled=covered < _TITLE_S * rate)
+                yield painter.to_frame(canvas), until
+                covered = until
+            if not covered and passed:  # the part is shorter than half a frame of the film
+                yield painter.to_frame(_paint(part, painter, passed, is_titled=True)), 1
+        finally:  # its reader stops where it has enough
+            if log.errors or log.damaged:
+                warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")
