@@ -15,6 +15,7 @@ from tests.media import NTSC, NTSC_FILM, make_video
 from tests.video.clips import make_flash_beep, samples_of
 from vidsum.errors import InputError
 from vidsum.video.loudness import measure_loudness
+from vidsum.video.mixing import SoundPart, mix_sound
 from vidsum.video.probe import probe
 from vidsum.video.write_film import FilmPart, write_film
 
@@ -180,6 +181,25 @@ def test_a_part_shorter_than_a_frame_has_one(short_s: float, tmp_path: Path) -> 
         levels = [frame.to_ndarray(format="gray").mean() for frame in container.decode(video=0)]
     assert len(levels) == pytest.approx(25 * (0.8 + 3 * short_s), abs=3)
     assert [levels[number] > 110 for number in (0, -8, -1)] == [True, True, False]
+
+
+def test_music_does_not_jump_at_a_join(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=100).path)
+    times = np.arange(12 * _RATE) / _RATE
+    tone = (0.3 * np.sin(2 * np.pi * 300 * times)).astype(np.float32)
+    music = make_video(tmp_path / "music.mp4", samples=tone).path
+    # the second part is all speech, which the file says goes on after it
+    lengths, speech, sounds, first = (2, 1, 2, 4), ((), ((1.0, 9.0),), (), ()), [], 0
+    for length_s, said in zip(lengths, speech, strict=True):
+        sounds.append(SoundPart(info, 1.0, first, first + length_s * _RATE, said))
+        first += length_s * _RATE
+    with mix_sound(sounds, str(music), tmp_path, [], None) as mixed:
+        assert mixed is not None
+        samples = mixed.read(0, first)[0]
+    hop = _RATE // 50
+    level_db = 20 * np.log10(np.sqrt((samples.reshape(-1, hop) ** 2).mean(axis=1))[5 : -50 * 3])
+    assert np.abs(np.diff(level_db)).max() < 1.2  # 12 dB in .3 s are .8 dB a step
+    assert level_db.min() == pytest.approx(level_db[20] - 12, abs=0.3)
 
 
 @pytest.mark.parametrize("kind", ["video", "audio"])

@@ -47,6 +47,14 @@ class SoundPart:
     def length(self) -> int:
         return self.end - self.first
 
+    @property
+    def film_speech(self) -> list[Interval]:
+        """Speech in the part, in seconds of the film."""
+        first_s, end_s = self.first / RATE, self.end / RATE
+        moved = ((first_s + low - self.start_s, first_s + high - self.start_s) for low, high in self.speech)
+        spans = ((max(low, first_s), min(high, end_s)) for low, high in moved)
+        return [(low, high) for low, high in spans if low < high]
+
 
 class MixedSound:
     """A sound in a file, as `SoundTrack` reads it."""
@@ -85,6 +93,7 @@ def mix_sound(
     if not music and not any(part.video and part.video.has_audio for part in parts):
         yield None
         return
+    speech = [span for part in parts for span in part.film_speech]
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile(dir=folder))
         score = stack.enter_context(_open_music(music)) if music else None
@@ -93,7 +102,7 @@ def mix_sound(
                 progress("mixing sound", number, len(parts))
             samples = _sound_of(part, warnings)
             if score:
-                samples += score.read(part.length) * _under_speech(part, parts[-1].end)
+                samples += score.read(part.length) * _under_speech(part, speech, parts[-1].end)
             file.write(np.ascontiguousarray(samples.T, np.float32).tobytes())
         file.flush()
         yield MixedSound(file, parts[-1].end)
@@ -121,14 +130,17 @@ def _sound_of(part: SoundPart, warnings: list[str]) -> FloatArray:
     return samples
 
 
-def _under_speech(part: SoundPart, film_end: int) -> FloatArray:
-    """Return [samples] the gain of the music: lower where somebody speaks, none at the film's end."""
+def _under_speech(part: SoundPart, speech: Sequence[Interval], film_end: int) -> FloatArray:
+    """Return [samples] the gain of the music: lower where somebody speaks, none at the film's end.
+
+    `speech` is of all parts, in seconds of the film: the music goes down and up across joins.
+    """
     times_s = np.arange(part.first, part.end) / RATE
     gain_db = np.zeros(part.length)
-    for start_s, end_s in part.speech:
-        low, high = (part.first / RATE + time_s - part.start_s for time_s in (start_s, end_s))
-        ramp = [low - _DUCK_S, low, high, high + _DUCK_S]
-        gain_db = np.minimum(gain_db, np.interp(times_s, ramp, [0, _DUCK_DB, _DUCK_DB, 0]))
+    for low, high in speech:
+        if low - _DUCK_S < part.end / RATE and high + _DUCK_S > part.first / RATE:
+            ramp = [low - _DUCK_S, low, high, high + _DUCK_S]
+            gain_db = np.minimum(gain_db, np.interp(times_s, ramp, [0, _DUCK_DB, _DUCK_DB, 0]))
     ending = np.clip((film_end / RATE - times_s) / _MUSIC_END_S, 0, 1)
     return np.asarray(10 ** (gain_db / 20) * ending, np.float32)
 
