@@ -54,7 +54,7 @@ class Recording:
 
     @property
     def day(self) -> str:
-        """The day on the recorder's clock, such as `2024-07-14`; empty where it is not known."""
+        """The day as the file says it, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
 
 

@@ -49,13 +49,12 @@ class ReelSegment:
 
 
 def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -> tuple[ReelSegment, ...]:
-    """Return segments whose title is the day, by the recorder's clock, where another day begins."""
-    titled, day = list[ReelSegment](), ""
+    """Return segments whose title is the day, as the file says it, on the first segment of each day."""
+    titled, days = list[ReelSegment](), {""}
     for segment in segments:
-        recorded = (sources[segment.source].recorded or "")[:10]
-        is_new = recorded not in ("", day)
-        day = recorded or day
-        titled.append(replace(segment, title=_day_in_words(day) if is_new else ""))
+        day = (sources[segment.source].recorded or "")[:10]
+        titled.append(replace(segment, title=_day_in_words(day) if day not in days else ""))
+        days.add(day)
     return tuple(titled)
 
 
