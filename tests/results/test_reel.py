@@ -3,7 +3,7 @@
 from vidsum.results.reel import ReelSegment, ReelSource, title_days
 
 
-def test_each_day_is_titled_once() -> None:
+def test_a_day_is_not_titled_again_for_another_time_zone() -> None:
     """A clip in UTC lies between photographs of the next day on the camera's clock."""
     days = (
         "2024-07-13T20:00:00+00:00",

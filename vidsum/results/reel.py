@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 from vidsum.results.result import Result, count_text, parse_fields
 from vidsum.results.summary import Budget
 from vidsum.types import Count, FrameRate, Interval, Length, Number, Seconds, Sha256, rules
+from vidsum.video.recorded import in_order
 
 SourceKind = Literal["video", "photograph"]
 Why = Literal["importance", "picture", "time", "speech"]
@@ -49,12 +50,19 @@ class ReelSegment:
 
 
 def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -> tuple[ReelSegment, ...]:
-    """Return segments whose title is the day, as the file says it, on the first segment of each day."""
-    titled, days = list[ReelSegment](), {""}
+    """Return segments whose title is the day, as the file says it, where another day begins.
+
+    An earlier day at a later time is no other day: it is written in another time zone.
+    """
+    titled, day, time = list[ReelSegment](), "", datetime.min.replace(tzinfo=UTC)
     for segment in segments:
-        day = (sources[segment.source].recorded or "")[:10]
-        titled.append(replace(segment, title=_day_in_words(day) if day not in days else ""))
-        days.add(day)
+        title, text = "", sources[segment.source].recorded
+        if text:
+            before, time = time, in_order(datetime.fromisoformat(text))
+            if text[:10] > day or (text[:10] < day and time < before):
+                day = text[:10]
+                title = _day_in_words(day)
+        titled.append(replace(segment, title=title))
     return tuple(titled)
 
 
