@@ -227,11 +227,25 @@ def test_sources_that_changed(run: Run, folder: Path) -> None:
     assert "not the file that the reel was made from" in run("export", "film.json", code=3).err
 
 
+def test_music_that_changed(folder: Path) -> None:
+    music = media.make_video(Path("score.mp4"), sound=True).path
+    reel = vidsum.make_reel([folder], "12s", music=str(music))
+    clip(Path("score.mp4"), "red", sound=True)
+    with pytest.raises(vidsum.VidsumError, match="not the file that the reel was made from"):
+        vidsum.write_video(reel, "film.mp4")
+    music.unlink()
+    with pytest.raises(vidsum.VidsumError, match="is not there any more"):
+        vidsum.write_video(reel, "film.mp4")
+
+
 def test_inputs_are_not_written_over(run: Run, folder: Path) -> None:
     before = (folder / "d.mp4").read_bytes()
     run("reel", folder, "-o", folder / "d.mp4", "--overwrite", code=2)
-    (folder / "d.json").write_text("{}")
     assert (folder / "d.mp4").read_bytes() == before
+    (folder / "d.json").write_text("{}")
+    run("reel", folder, folder / "d.json", "-o", folder / "d.json", "--overwrite", code=2)
+    assert (folder / "d.json").read_text() == "{}"
+    assert files_here() == ["Holiday"]
 
 
 def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
