@@ -21,7 +21,7 @@ from vidsum.video.recorded import in_order, video_recorded
 _MAX_SIDE: Final = 1920  # of the canvas
 _WIDE: Final = 1920, 1080  # of a canvas for photographs alone
 _FPS: Final = 25.0  # likewise
-_MAX_FPS: Final = 60.0
+_MIN_FPS, _MAX_FPS = 1.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,4 +139,4 @@ def _fitting(width: int, height: int) -> tuple[int, int]:
 
 
 def _rate(fps: float) -> float:
-    return min(float(timeline_rate(fps)[0]), _MAX_FPS)
+    return min(max(float(timeline_rate(fps)[0]), _MIN_FPS), _MAX_FPS)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypedDict
 
 from vidsum.results.result import Result, count_text, parse_fields
 from vidsum.results.summary import Budget
-from vidsum.types import Count, FrameRate, Interval, Length, Number, Seconds, Sha256, rules
+from vidsum.types import Count, Interval, Length, Number, Seconds, Sha256, rules
 from vidsum.video.recorded import in_order
+
+LONGEST_PHOTOGRAPH_S: Final = 60.0  # on screen
 
 SourceKind = Literal["video", "photograph"]
 Why = Literal["importance", "picture", "time", "speech"]
@@ -41,7 +43,7 @@ class ReelSegment:
     end_s: Seconds
     reason: Why
     score: float  # what the objective would lose without it, in seconds times deviations of people's scores
-    title: str = ""  # the day, on the first segment of each day
+    title: Annotated[str, rules(maxLength=100)] = ""  # the day, on the first segment of each day
     speech: tuple[Interval, ...] = ()  # of the source, where music is lower
 
     @property
@@ -85,9 +87,9 @@ class LeftOut:
 class Canvas:
     """Size and rate of the film."""
 
-    width: Annotated[Number, rules(multipleOf=2)]
-    height: Annotated[Number, rules(multipleOf=2)]
-    fps: FrameRate
+    width: Annotated[Number, rules(multipleOf=2, maximum=4096)]
+    height: Annotated[Number, rules(multipleOf=2, maximum=4096)]
+    fps: Annotated[float, rules(minimum=1, maximum=120)]
 
     @property
     def rate(self) -> Fraction:
