@@ -196,7 +196,6 @@ class _ReelWork:
             hint = f"at least {format_time(min(SHORTEST_S, self.settings.photo_s))}"
             raise UsageError("no part of any input fits the budget", hint, option="budget")
         segments = self._segments(chosen, recordings, known)
-        used_s = sum(segment.length_s for segment in segments)
         return Reel(
             segments=segments,
             sources=tuple(part.source for part in recordings),
@@ -206,7 +205,7 @@ class _ReelWork:
             fit=self.settings.fit,
             music=self.music,
             left_out=(*self.left_out, *faults),
-            budget_note=self._note(used_s),
+            budget_note=self._note(segments, recordings),
             provenance=self.provenance,
             warnings=(*describe_order(recordings, self.settings), *warnings, *self._speech_warnings()),
         )
@@ -275,12 +274,23 @@ class _ReelWork:
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
 
-    def _note(self, used_s: float) -> str:
+    def _note(self, segments: Sequence[ReelSegment], recordings: Sequence[Recording]) -> str:
+        """Return why less than nine tenths of the budget are used; empty where they are."""
+        used_s = sum(segment.length_s for segment in segments)
         if used_s >= _USED * self.budget_s:
             return ""
-        if self.settings.max_clip_s is None:
-            return "nothing else differs enough"
-        return f"{format_time(self.settings.max_clip_s)} of each clip at most, and nothing twice"
+        if used_s >= _USED * self.footage_s:
+            return "there is little more footage"
+        has_photographs = any(isinstance(part.info, PhotographInfo) for part in recordings)
+        if self.budget_s - used_s < min(SHORTEST_S, self.settings.photo_s if has_photographs else inf):
+            return "the rest is too short for another part"
+        most_s = self.settings.max_clip_s or inf
+        for number, recording in enumerate(recordings):
+            taken_s = sum(segment.length_s for segment in segments if segment.source == number)
+            length_s = _length_of(recording, self.settings)
+            if isinstance(recording.info, VideoInfo) and most_s < taken_s + SHORTEST_S <= length_s:
+                return f"{format_time(most_s)} of each clip at most, and nothing twice"
+        return "nothing else differs enough"
 
     def _speech_warnings(self) -> list[str]:
         if not self.music or has_extra("speech"):
