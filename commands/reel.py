@@ -31,7 +31,7 @@ app = typer.Typer(add_completion=False)
 
 Media = Annotated[
     list[str],
-    typer.Argument(None, metavar="VIDEO|PHOTOGRAPH|FOLDER", help="Videos, photographs, and folders of them."),
+    typer.Argument(None, metavar="MEDIA|FOLDER", help="Videos, photographs, and folders of them."),
 ]
 _OPTIONS = (
     "recursive",

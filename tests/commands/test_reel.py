@@ -184,6 +184,24 @@ def test_at_most_five_seconds_of_each_clip(run: Run) -> None:
     assert "of each clip at most" in used["budget"]["note"]
 
 
+def test_a_rest_that_is_too_short_is_named(run: Run) -> None:
+    clip(Path("long.mp4"), "red", seconds=12)
+    clip(Path("short.mp4"), "blue", seconds=3)
+    note = json.loads(run("reel", "short.mp4", "-o", "-", "--budget", "10s").out)["budget"]["note"]
+    assert note == "there is little more footage"
+    notes = {
+        "4s": "the rest is too short for another part",
+        "6s": "0:03.00 of each clip at most, and nothing twice",
+    }
+    for budget, note in notes.items():
+        ran = run("reel", "long.mp4", "-o", "-", "--budget", budget, "--max-clip", "3s")
+        assert json.loads(ran.out)["budget"]["note"] == note
+
+
+def test_the_help_names_the_inputs(run: Run) -> None:
+    assert "[MEDIA|FOLDER]..." in run("reel", "--help").out
+
+
 def test_scenes_are_not_repeated(run: Run) -> None:
     for number in range(3):
         clip(Path(f"{number}.mp4"), "red", seconds=3 + number)

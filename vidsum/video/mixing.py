@@ -88,7 +88,8 @@ def mix_sound(
 ) -> Iterator[MixedSound | None]:
     """Mix the parts of a film, which follow each other; None where there is no sound at all.
 
-    The file lies in `folder`, where the film is written. `warnings` get damage of sources. Raises InputError: the music cannot be read.
+    The file lies in `folder`, where the film is written. `warnings` get damage of sources. Raises InputError:
+    the music cannot be read.
     """
     if not music and not any(part.video and part.video.has_audio for part in parts):
         yield None
