@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,11 @@ def test_other_languages_have_first_words() -> None:
     said = ("Die Kunst des Buchdrucks ist in Europa nicht sehr alt.",)
     (title,) = title_passages([said], embed, is_english=False)
     assert title == "Die Kunst des Buchdrucks ist in Europa nicht…"
+
+
+@pytest.mark.parametrize("said", [".", "So,", "。。"])
+def test_sentence_without_words_of_its_own_is_its_title(said: str) -> None:
+    assert title_passages([(said,)], embed) == [said]
 
 
 SENTENCES = st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4)

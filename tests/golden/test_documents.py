@@ -197,7 +197,7 @@ MRNET = ("--head", "light", "--clips-per-video", 8, "--d", 16, "--d-ff", 16, "--
 
 def test_training_run_of_summaries(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), varied=True)
-    sizes = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1)
+    sizes = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1, "--warm-up", 0)
     train = ("train", "fulltransnet", "--data", "made.h5", "--out", "run", *sizes, *NO_DROPOUT, *CPU)
     result = vidsum(*train, "--json").out
     check_text("run.json", read("run/run.json"))

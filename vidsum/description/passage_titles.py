@@ -191,10 +191,11 @@ def _question_of(sentences: Sequence[str]) -> str:
 def _first_words(sentences: Sequence[str], rows: FloatArray) -> str:
     """Return the beginning of the sentence that is most like its passage, whose sentences mean `rows`."""
     likeness = rows @ rows.mean(axis=0) - [bool(_SUBORDINATE.match(text)) for text in sentences]
-    sentence = _LINKS.sub("", sentences[int(likeness.argmax())].strip(), count=1)
+    whole = sentences[int(likeness.argmax())].strip()
+    sentence = _LINKS.sub("", whole, count=1)
     words = sentence.split()
     if len(words) <= _MAX_WORDS:
-        return shorten(_capital(sentence.rstrip(".。")), MAX_LETTERS)
+        return shorten(_capital(sentence.rstrip(".。") or whole), MAX_LETTERS)
     first = words[:_MAX_WORDS]
     while len(first) > 2 and first[-1].lower().strip(",") in _ENDS:
         first = first[:-1]
