@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,15 @@ def test_music_that_changed(folder: Path) -> None:
     music.unlink()
     with pytest.raises(vidsum.VidsumError, match="is not there any more"):
         vidsum.write_video(reel, "film.mp4")
+
+
+def test_a_source_of_another_length(own_home: Path) -> None:
+    """Nothing is computed for the hours that a document claims."""
+    made = vidsum.make_reel([clip(Path("a.mp4"), "red", sound=True)])
+    source, segment = replace(made.sources[0], length_s=1e8), replace(made.segments[0], end_s=1e8)
+    claimed = replace(made, sources=(source,), segments=(segment,))
+    with pytest.raises(vidsum.VidsumError, match="not the file that the reel was made from"):
+        vidsum.write_video(claimed, "film.mp4")
 
 
 def test_inputs_are_not_written_over(run: Run, folder: Path) -> None:

@@ -23,6 +23,7 @@ from vidsum.pipelines.keywords import ReelOptions
 from vidsum.pipelines.plan import Plan, open_video_input
 from vidsum.pipelines.reel_inputs import (
     Recording,
+    ReelPlan,
     choose_canvas,
     describe_order,
     in_film_order,
@@ -110,30 +111,6 @@ def plan_reel(
     selection = Selection(budget=spoken_s, snap=snap)
     work = _ReelWork(recordings, settings, extraction, selection, tuple(left_out), music, budget_s, footage_s)
     return ReelPlan(work.provenance, work.run, tuple(part.path for part in recordings), work.left_out, music)
-
-
-@dataclass(frozen=True)
-class ReelPlan(Plan[Reel]):
-    """A reel to make, with the names of its files, which its provenance does not have."""
-
-    paths: tuple[str, ...]  # of the inputs that can be read, in the order of the film
-    left_out: tuple[LeftOut, ...]
-    music: Music | None
-
-    def has_same_files(self, reel: Reel) -> bool:
-        """Return whether a reel of this provenance names these files, and leaves out the same ones.
-
-        Inputs that could be read but not decoded follow the others that it leaves out.
-        """
-        n_unread = len(self.left_out)
-        undecoded = {fault.path for fault in reel.left_out[n_unread:]}
-        decoded = tuple(path for path in self.paths if path not in undecoded)
-        return (
-            reel.left_out[:n_unread] == self.left_out
-            and undecoded <= {*self.paths}
-            and decoded == tuple(source.path for source in reel.sources)
-            and reel.music == self.music
-        )
 
 
 def _find_music(settings: ReelSettings) -> Music | None:

@@ -10,9 +10,10 @@ from typing import Any, Final
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
+from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import is_folder, probe_video
 from vidsum.results.media import timeline_rate
-from vidsum.results.reel import Canvas, LeftOut, ReelSource
+from vidsum.results.reel import Canvas, LeftOut, Music, Reel, ReelSource
 from vidsum.summary.settings import ReelSettings
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.photographs import PhotographInfo, is_photograph, probe_photograph
@@ -56,6 +57,30 @@ class Recording:
     def day(self) -> str:
         """The day as the file says it, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
+
+
+@dataclass(frozen=True)
+class ReelPlan(Plan[Reel]):
+    """A reel to make, with the names of its files, which its provenance does not have."""
+
+    paths: tuple[str, ...]  # of the inputs that can be read, in the order of the film
+    left_out: tuple[LeftOut, ...]
+    music: Music | None
+
+    def has_same_files(self, reel: Reel) -> bool:
+        """Return whether a reel of this provenance names these files, and leaves out the same ones.
+
+        Inputs that could be read but not decoded follow the others that it leaves out.
+        """
+        n_unread = len(self.left_out)
+        undecoded = {fault.path for fault in reel.left_out[n_unread:]}
+        decoded = tuple(path for path in self.paths if path not in undecoded)
+        return (
+            reel.left_out[:n_unread] == self.left_out
+            and undecoded <= {*self.paths}
+            and decoded == tuple(source.path for source in reel.sources)
+            and reel.music == self.music
+        )
 
 
 def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
