@@ -104,7 +104,7 @@ def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
 def test_fewer_than_asked_for_say_why(talk: Path, run: Run) -> None:
     ran = run("shorts", talk, "-n", 40, *SHORT)
     document = read_valid("talk_shorts.json", "shorts")
-    assert document["note"].endswith("of 40 shorts: no other whole thought of 3 to 6 s lies outside of these")
+    assert document["note"].endswith("of 40 shorts: no other whole thought of 3 to 6 s is left")
     assert document["note"] in ran.out
 
 

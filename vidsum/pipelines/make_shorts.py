@@ -197,4 +197,4 @@ class _Work:
         length, counts = f"{low_s:g} to {high_s:g} s", f"{number} of {self.settings.count} shorts"
         if not number:
             return f"{counts}: no {what} has {length}"
-        return f"{counts}: no other {what} of {length} lies outside of these"
+        return f"{counts}: no other {what} of {length} is left"
