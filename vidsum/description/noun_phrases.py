@@ -97,8 +97,8 @@ def _is_clear(words: Sequence[str], first: int, end: int) -> bool:
     is_gerund = words[first].endswith("ing") and end - first == 1 and words[first - 1] not in ("of", "the")
     is_doing = following == "to" and end - first > 1 and re.fullmatch(r".*[^siu]s", words[end - 1])
     is_counting = following in _NUMBERS and words[end - 1].endswith("s")  # "gains three kilograms"
-    is_told = any(noun.endswith("s") and verb.endswith("ed") for noun, verb in pairwise(words[first:end]))
-    is_verbal = is_gerund or is_doing or is_counting or is_told
+    is_clause = any(noun.endswith("s") and verb.endswith("ed") for noun, verb in pairwise(words[first:end]))
+    is_verbal = is_gerund or is_doing or is_counting or is_clause
     return ends_well and follows and end - first <= MAX_WORDS and not is_verbal
 
 

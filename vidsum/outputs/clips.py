@@ -68,7 +68,8 @@ def write_clips(
         **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
     Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number,
-    or the stem has a slash. InputError: the video is not there any more. OutputError: a file is in the way, or cannot be written.
+    or the stem has a slash. InputError: the video is not there any more. OutputError: a file is in the way,
+    or cannot be written.
     """
     require_type(result, ClipSource)
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)

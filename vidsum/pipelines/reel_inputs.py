@@ -21,7 +21,7 @@ from vidsum.video.recorded import in_order, video_recorded
 _MAX_SIDE: Final = 1920  # of the canvas
 _WIDE: Final = 1920, 1080  # of a canvas for photographs alone
 _FPS: Final = 25.0  # likewise
-_MAX_FPS: Final = 60.0
+_MIN_FPS, _MAX_FPS = 1.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +54,24 @@ class Recording:
 
     @property
     def day(self) -> str:
-        """The day on the recorder's clock, such as `2024-07-14`; empty where it is not known."""
+        """The day as the file says it, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
 
 
 def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
-    """Return the inputs that can be read, and the others with what is wrong."""
+    """Return the inputs that can be read, the first of those with the same bytes, and the others and why."""
     recordings, left_out = list[Recording](), list[LeftOut]()
+    by_content = dict[str, str]()
     for number, path in enumerate(paths):
         if progress:
             progress("looking at files", number, len(paths))
         try:
-            recordings.append(_read(path))
+            recording = _read(path)
+            first = by_content.setdefault(recording.file["sha256"], path)
+            if first == path:
+                recordings.append(recording)
+            else:
+                left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
         except InputError as error:
             left_out.append(LeftOut(path, error.words))
     return recordings, left_out
@@ -133,4 +139,4 @@ def _fitting(width: int, height: int) -> tuple[int, int]:
 
 
 def _rate(fps: float) -> float:
-    return min(float(timeline_rate(fps)[0]), _MAX_FPS)
+    return min(max(float(timeline_rate(fps)[0]), _MIN_FPS), _MAX_FPS)

@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from vidsum.grounding.scenes import look_cosine
-from vidsum.models.scaling import logit, unit_rows
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.results.features import Features
 from vidsum.results.reel import Why
 from vidsum.results.shots import Shots
-from vidsum.summary.constraints import VideoFrames, cut_edges, frames_at, to_frames
+from vidsum.summary.constraints import ENOUGH, VideoFrames, cut_edges, frames_at, to_frames
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
@@ -25,14 +25,13 @@ from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 SHORTEST_S: Final = 2.0  # of a part, unless the clip is shorter
-_PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs: this bounds the memory
+_PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
+_MOST_PARTS: Final = 1500  # of all inputs together: time grows with their square
 _LOOKS: Final = 8  # pictures that stand for an input
 _APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
 _QUARTERS: Final = 4  # parts of a day, by its inputs
-_LEAST: Final = 0.02  # lower importance counts as this
 _TICKS: Final = 1000  # a second
 _ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
-_USED: Final = 0.9  # fraction of the budget that is enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +141,7 @@ def _windows(
 
 
 def _expected(worth: float, slope: float) -> float:
-    return slope * float(logit(np.array(worth), _LEAST))
+    return slope * float(logit(np.array(worth), LEAST_IMPORTANCE))
 
 
 def choose_parts(
@@ -157,17 +156,18 @@ def choose_parts(
         most_s: of the silent parts of an input together.
     """
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
-    parts = [(number, part) for number, part in parts if part.length_s <= budget_s]
+    parts = _bounded([(number, part) for number, part in parts if part.length_s <= budget_s])
     if not parts:
         return []
     sources = np.array([number for number, _ in parts])
     terms = _terms(inputs, parts, sources, extractor, budget_s)
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
+    alike = terms.rows @ terms.rows.T
     for cosine in (look_cosine(extractor), *_ALIKE):
-        exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s)
+        exclusion = _Exclusion([part for _, part in parts], sources, alike >= cosine, most_s)
         numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
-        if sizes[numbers].sum() >= _USED * room:
+        if sizes[numbers].sum() >= ENOUGH * room:
             break
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
@@ -175,6 +175,33 @@ def choose_parts(
         for number in numbers
         for part in [parts[number][1]]
     ]
+
+
+def _bounded(parts: Sequence[tuple[int, ReelPart]]) -> list[tuple[int, ReelPart]]:
+    """Return parts of inputs, the best of each, at most `_MOST_PARTS` or a part of each input.
+
+    All inputs have the same limit. A part counts behind better ones of its input that it overlaps, so that
+    those that stay are from all of the input.
+    """
+    if len(parts) <= _MOST_PARTS:
+        return [*parts]
+    by_input = dict[int, list[ReelPart]]()
+    for number, part in parts:
+        by_input.setdefault(number, []).append(part)
+    counts = np.array([len(group) for group in by_input.values()])
+    fitting = (n for n in range(int(counts.max()), 1, -1) if np.minimum(counts, n).sum() <= _MOST_PARTS)
+    most = next(fitting, 1)
+    return [(number, part) for number, group in by_input.items() for part in _spread(group)[:most]]
+
+
+def _spread(parts: Sequence[ReelPart]) -> list[ReelPart]:
+    """Return parts of an input, the best first, each behind all that overlap fewer of the better ones."""
+    worth = [part.importance + WEIGHTS.speech * part.spoken for part in parts]
+    order = np.argsort(-np.array(worth), kind="stable")
+    starts, ends = np.array([(part.start_s, part.end_s) for part in parts])[order].T
+    overlaps = (starts[:, None] < ends) & (starts < ends[:, None])
+    ranks = np.tril(overlaps, -1).sum(axis=1)
+    return [parts[order[place]] for place in np.argsort(ranks, kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,12 +279,11 @@ class _Exclusion:
         self,
         parts: Sequence[ReelPart],
         sources: IntArray,
-        rows: FloatArray,
-        cosine: float,
+        alike: BoolArray,
         most_s: float | None,
     ) -> None:
-        """Take N parts with their inputs [N] and features [N, D]; from a `cosine` on two are alike."""
-        self._sources, self._rows, self._cosine, self._most_s = sources, rows, cosine, most_s
+        """Take N parts with their inputs [N], and which look alike, [N, N]."""
+        self._sources, self._alike, self._most_s = sources, alike, most_s
         self._starts = np.array([part.start_s for part in parts])
         self._ends = np.array([part.end_s for part in parts])
         self._silent = np.array([not part.spoken for part in parts])
@@ -267,7 +293,7 @@ class _Exclusion:
         same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
         apart_s = np.where(silent, _APART_S, 0.0)
         near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
-        is_out = (same & near) | (silent & (self._rows @ self._rows[unit] >= self._cosine))
+        is_out = (same & near) | (silent & self._alike[unit])
         if self._most_s is not None:
             lengths, limited = self._ends - self._starts, same & silent
             used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])

@@ -76,12 +76,8 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
     pauses_s = _pauses(sentences)
     paused = [end and pause_s >= PAUSE_S for end, pause_s in zip(ends, pauses_s[1:], strict=True)]
     everything = [True] * len(sentences)
-    for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
-        spans = _spans(sentences, pauses_s, first, last, length_s)
-        if spans:
-            break
-    passages = []
-    for first_at, last_at in spans:
+
+    def passage(first_at: int, last_at: int) -> ShortPassage:
         unit = with_silence(sentences, first_at, last_at, 0.0, transcript.duration_s)
         apart_s = min(pauses_s[first_at], _PARAGRAPH_S) + min(pauses_s[last_at + 1], _PARAGRAPH_S)
         is_over = last_at + 1 == len(sentences) or stands[last_at + 1]
@@ -91,8 +87,14 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         texts = tuple(sentence.text for sentence in inside)
         lengths_s = [max(sentence.length_s, 1e-3) for sentence in inside]
         mean = float(np.average(worth[first_at : last_at + 1], weights=lengths_s))
-        passages.append(ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean))
-    return [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
+        return ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean)
+
+    for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
+        passages = [passage(*span) for span in _spans(sentences, pauses_s, first, last, length_s)]
+        fitting = [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
+        if fitting:
+            return fitting
+    return []
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
