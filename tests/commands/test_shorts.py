@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import av
 import numpy as np
 import pytest
+from PIL import Image
 
 import vidsum
 from tests import media
@@ -19,7 +20,7 @@ from vidsum.outputs import artifacts
 from vidsum.outputs.clips import video_stem
 from vidsum.outputs.staging import move
 from vidsum.pipelines import make_shorts
-from vidsum.times import parse_subtitles, to_srt
+from vidsum.times import format_time, parse_subtitles, to_srt
 from vidsum.types import FloatArray, Picture
 
 SHORT = ("--length", "3s-6s", "--no-vertical", "--no-burn", "--loudness", "none")
@@ -105,7 +106,7 @@ def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
 def test_fewer_than_asked_for_say_why(talk: Path, run: Run) -> None:
     ran = run("shorts", talk, "-n", 40, *SHORT)
     document = read_valid("talk_shorts.json", "shorts")
-    assert document["note"].endswith("of 40 shorts: no other whole thought of 3 to 6 s lies outside of these")
+    assert document["note"].endswith("of 40 shorts: no other whole thought of 3 to 6 s is left")
     assert document["note"] in ran.out
 
 
@@ -166,7 +167,8 @@ def test_scenes_of_a_film_without_speech(own_home: Path, run: Run, *, sound: boo
     shorts = shorts_in("film_shorts.json")
     assert [(short["start_s"] % 4, short["end_s"] % 4) for short in shorts] == [(0, 0), (0, 0)]
     assert {short["text"] for short in shorts} == {""}
-    assert {short["title"] for short in shorts} == {"Short 1", "Short 2"}
+    times = [format_time(float(str(short["start_s"]))) for short in shorts]
+    assert [short["title"] for short in shorts] == [f"Scene at {time}" for time in times]
     assert not [*Path().glob("*.srt")]
 
 
@@ -186,6 +188,18 @@ def test_film_shorter_than_a_short_is_refused(own_home: Path, run: Run) -> None:
 def test_lengths_that_are_no_range_are_refused(talk: Path, run: Run, text: str) -> None:
     ran = run("shorts", talk, "--length", text, code=2)
     assert len(ran.err.splitlines()) <= 2
+    assert "20s-60s" in ran.err
+
+
+def test_photograph_is_refused_as_such(own_home: Path, run: Run) -> None:
+    Image.new("RGB", (64, 48)).save("p.jpg")
+    ran = run("shorts", "p.jpg", code=3)
+    assert ran.err.splitlines() == ["error: p.jpg: is a photograph, not a video"]
+
+
+def test_hint_for_a_film_of_a_second_is_no_empty_range(own_home: Path, run: Run) -> None:
+    ran = run("shorts", make_film(Path("film.mp4"), 0.2, sound=False), code=3)
+    assert "--length" not in ran.err
 
 
 def test_one_broken_film_leaves_the_others(talk: Path, run: Run) -> None:

@@ -55,23 +55,62 @@ def test_same_first_words_get_a_number() -> None:
 
 
 def test_what_the_rest_says_makes_no_title() -> None:
-    said = ("The cold water and the dry leather met.",)
+    said = ("The cold water and the dry leather met.", "The dry leather was under the cold water.")
     assert title_passages([said], embed, ["The cold water rose."] * 20) == ["Dry leather"]
 
 
-def test_without_a_phrase_it_is_the_beginning_of_a_sentence() -> None:
-    (title,) = title_passages([("And ask not what they can do for you, but ask them.",)], embed)
-    assert title == "Ask not what they can do for you…"
+def test_phrase_that_is_said_once_is_no_title() -> None:
+    assert title_passages([("Please take a jar of honey home.",)], embed) == [
+        "Please take a jar of honey home"
+    ]
 
 
-def test_short_sentence_is_a_title_as_it_is() -> None:
-    assert title_passages([("We have nothing to fear.",)], embed) == ["We have nothing to fear"]
+def test_single_word_is_no_title() -> None:
+    said = ("A hive costs sixty dollars.", "The hive is under the hive.")
+    assert title_passages([said], embed) == ["A hive costs sixty dollars"]
 
 
-def test_other_languages_have_first_words() -> None:
-    said = ("Die Kunst des Buchdrucks ist in Europa nicht sehr alt.",)
-    (title,) = title_passages([said], embed, is_english=False)
-    assert title == "Die Kunst des Buchdrucks ist in Europa nicht…"
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        ("We have nothing to fear.", "We have nothing to fear"),
+        (
+            "And ask not what they can do for you, but ask them.",
+            "Ask not what they can do for you, but ask them",
+        ),
+        (
+            "I lifted every frame into the wind, and the brood was chilled within five minutes.",
+            "I lifted every frame into the wind",
+        ),
+        ("Look at roses took away.", "Look at roses took away"),  # no link within words, or further on
+        (
+            "I ran out, took a taxi, and found the swarm that was hanging from a light.",
+            "I ran out, took a taxi, and found…",
+        ),
+    ],
+)
+def test_without_a_phrase_it_is_a_clause_or_the_first_words(sentence: str, title: str) -> None:
+    assert title_passages([(sentence,)], embed) == [title]
+
+
+def test_clause_that_needs_no_other_is_preferred() -> None:
+    said = (
+        "On a day of rain it loses weight.",
+        "The second reason is variety.",
+        "A scale costs sixty dollars.",
+    )
+    assert title_passages([said], embed) == ["A scale costs sixty dollars"]
+
+
+def test_question_with_its_answer_is_the_title() -> None:
+    said = ("Somebody over there has a question.", "Do bees sting the patients?", "No.", "There was not one.")
+    assert title_passages([said], embed) == ["Do bees sting the patients?"]
+
+
+def test_other_languages_have_whole_sentences_or_first_words() -> None:
+    said = "Die Kunst des Buchdrucks ist in Europa nicht sehr alt", "Die Kunst" + " des Buchdrucks" * 9
+    for sentence, title in zip(said, (said[0], f"Die Kunst{' des Buchdrucks' * 3}…"), strict=True):
+        assert title_passages([(f"{sentence}.",)], embed, is_english=False) == [title]
 
 
 @pytest.mark.parametrize("said", [".", "So,", "。。"])

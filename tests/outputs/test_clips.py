@@ -43,6 +43,11 @@ def test_folder_of_clips_below_a_file_is_refused(result: Grounding, tmp_path: Pa
         write_clips(result, tmp_path / "clips", "film")
 
 
+def test_stem_with_a_slash_is_refused(result: Grounding, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="without folders"):
+        write_clips(result, tmp_path, "a/b")
+
+
 @pytest.mark.parametrize("pad_s", [0.5, 3, 1e9])
 def test_pad_leaves_whole_shots_as_long_as_they_are(result: Grounding, tmp_path: Path, pad_s: float) -> None:
     write_clips(result, tmp_path, "film", pad_s=pad_s)

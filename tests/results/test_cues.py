@@ -1,7 +1,7 @@
 """Subtitles to norm: all words in order, within the limits unless a word or the speech breaks them."""
 
 import re
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 import pytest
 from hypothesis import given
@@ -116,6 +116,28 @@ def test_no_cue_of_a_talk_at_150_words_a_minute_is_too_quick_or_long() -> None:
     letters = [(display_width(join_words(words_in(cue))), cue.end_s - cue.start_s) for cue in cues]
     assert max(length_s for _, length_s in letters) <= RULES.max_s + 0.002
     assert all(n <= RULES.letters_per_s * (length_s + 0.002) for n, length_s in letters)
+
+
+@pytest.mark.parametrize("letters", [22, 30, 42])
+@given(st.lists(st.tuples(st.integers(5, 30), st.floats(0, 0.9)), min_size=2, max_size=6))
+def test_no_cue_has_parts_of_two_sentences(letters: int, sentences: list[tuple[int, float]]) -> None:
+    pieces, at = list[CueWord](), 0.0
+    for length, pause_s in sentences:
+        for number in range(1, length + 1):
+            text = " over" if number % 4 == 0 and number < length else f" letter{'.' * (number == length)}"
+            pieces.append(CueWord(at, at + 0.4, text))
+            at += 0.4
+        at += pause_s
+    places = {id(piece): number for number, piece in enumerate(pieces)}
+    edges = {0, *accumulate(length for length, _ in sentences)}
+    for cue in make_cues(pieces, letters):
+        first, end = places[id(words_in(cue)[0])], places[id(words_in(cue)[-1])] + 1
+        assert not edges & {*range(first + 1, end)} or {first, end} <= edges
+
+
+def test_line_may_end_with_an_object() -> None:
+    (cue,) = make_cues(words_of("Now let me tell you about my worst mistake."))
+    assert cue.text == "Now let me tell you\nabout my worst mistake."
 
 
 @pytest.fixture

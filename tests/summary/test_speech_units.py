@@ -169,6 +169,11 @@ LABELLED = (
     ("I think that's a closer call.", True),
     ("It is fitting that we should do this.", True),
     ("Do you sell your work at markets?", False),
+    ("The reason is simple.", True),
+    ("The second reason is variety.", True),
+    ("On a day of rain it loses two hundred grams.", True),
+    ("On a good day in May the hive gains honey.", False),
+    ("In winter it is cold.", False),
 )
 
 

@@ -83,6 +83,14 @@ def test_letters_without_a_glyph_are_missing() -> None:
     assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
 
 
+def test_letters_without_a_glyph_are_not_drawn() -> None:
+    texts = "a swarm has left", "a swarm \U0001f41d has left\U0001f41d"
+    plain, other = (grey(540, 960) for _ in texts)
+    for frame, text in zip((plain, other), texts, strict=True):
+        paint_caption(frame, [(0.0, 1.0, text)], 0.5, full=True)
+    np.testing.assert_array_equal(plane_array(plain.planes[0]), plane_array(other.planes[0]))
+
+
 def test_caption_without_spaces_stays_inside_the_picture() -> None:
     frame = grey(540, 960)
     paint_caption(frame, [(0.0, 1.0, "W" * 60)], 0.5, full=True)

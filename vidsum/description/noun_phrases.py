@@ -38,6 +38,12 @@ _AUXILIARIES: Final = frozenset(
         r"[\w']+", "is are was were has have had can could will would should must may might do does did"
     )
 )
+_NUMBERS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred",
+    )
+)
 _NO_NOUN: Final = re.compile(r".*(ly|[cgmnp][iu]lar|ful|ous|able|ible|less|ed|'s|’s|n't|n’t|'re|'ve|'ll)")
 
 
@@ -90,8 +96,10 @@ def _is_clear(words: Sequence[str], first: int, end: int) -> bool:
     follows = words[first - 1] in _LEADING if first else following in _AUXILIARIES or is_verb(following)
     is_gerund = words[first].endswith("ing") and end - first == 1 and words[first - 1] not in ("of", "the")
     is_doing = following == "to" and end - first > 1 and re.fullmatch(r".*[^siu]s", words[end - 1])
+    is_counting = following in _NUMBERS and words[end - 1].endswith("s")  # "gains three kilograms"
     is_clause = any(noun.endswith("s") and verb.endswith("ed") for noun, verb in pairwise(words[first:end]))
-    return ends_well and follows and end - first <= MAX_WORDS and not (is_gerund or is_doing or is_clause)
+    is_verbal = is_gerund or is_doing or is_counting or is_clause
+    return ends_well and follows and end - first <= MAX_WORDS and not is_verbal
 
 
 def _is_part(word: str) -> bool:

@@ -1,9 +1,9 @@
 """Titles of passages of speech in their own words, with no language model.
 
-A title is the question that a passage answers; else the noun phrase that sets it apart from the rest of what
-is said, by its counts (as in Grootendorst's class-based TF-IDF, "BERTopic", 2022), how rare its words are in
-English, and its likeness to what the passage means, as in his KeyBERT; else the first words of the sentence
-that is most like the passage.
+A title is the question that a passage answers; else the noun phrase, said again in it, that sets it apart
+from the rest of what is said, by its counts (as in Grootendorst's class-based TF-IDF, "BERTopic", 2022), how
+rare its words are in English, and its likeness to what the passage means, as in his KeyBERT; else the first
+clause of the sentence that is most like the passage.
 """
 
 import json
@@ -27,7 +27,7 @@ Embed = Callable[[Sequence[str]], FloatArray]
 
 MAX_LETTERS: Final = 60
 _MAX_WORDS: Final = 8  # of a sentence that becomes a title
-_QUESTION_WORDS: Final = 3, 10  # of a question that becomes a title, at least and at most
+_LEAST_WORDS: Final = 3, 4  # of a question, and of a clause, that become titles
 _ASKS: Final = re.compile(
     r"(what|why|how|when|where|who|whom|whose|which|is|are|was|were|do|does|did|can|could|should|would|will|"
     r"have|has)\b",
@@ -36,19 +36,32 @@ _ASKS: Final = re.compile(
 """The first words of English questions."""
 _SHORT_LIST: Final = 30  # phrases of a passage whose meanings are compared
 _MEANING: Final = 1.0  # weight of the cosine, relative to the best count
-_SINGLE: Final = 0.6  # worth of a single word, relative to several
 _COMMON_RANK: Final = 600  # of the most frequent words of English books: none of them makes a title alone
-_LEAST_RARE: Final = 0.1, 0.45  # of several words that make a title, and of a single one
+_LEAST_RARE: Final = 0.1  # of words that make a title
+_WORD: Final = r"[^\W_]+(?:['’.-][^\W_]+)*"
 _LINKS: Final = re.compile(
-    r"(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b[,\s]+)+",
+    r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b"
+    r"[,\s]+)+",
     re.IGNORECASE,
 )
 """Words that link a sentence to what was said before."""
 _SUBORDINATE: Final = re.compile(
-    r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|it|this|that|these|they|he|she)\b",
+    r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|on|at|"
+    r"by|from|with|during|until|it|this|that|these|they|he|she|there|here|let|"
+    r"the (?:first|second|third|last|next|other|same|opposite|reason|answer|result))\b",
     re.IGNORECASE,
 )
 """Beginnings of English sentences whose first words say little by themselves."""
+_UNNAMED: Final = re.compile(
+    r"\b(it|its|they|them|their|he|him|his|she|her|this|these|those)\b", re.IGNORECASE
+)
+"""English words for what was named elsewhere."""
+_CLAUSE_END: Final = re.compile(
+    r"[;–—]|,?\s(?=(?:because|although|though|when|while|until|since|but|so|"
+    r"and (?:i|you|he|she|it|we|they|the|an?|my|our|your|not))\b)|,\s(?=(?:which|who|as|if|or)\b)",
+    re.IGNORECASE,
+)
+"""Where a clause of an English sentence may end."""
 _ENDS: Final = frozenset(
     re.findall(r"\w+", "a an the of to in on at by for from with and or but that which is are was were")
 )
@@ -105,8 +118,10 @@ def _count_phrases(sentences: Sequence[str]) -> _Phrases:
     for sentence in sentences:
         for phrase in find_phrases(sentence):
             key = _key_of(phrase)
-            phrases.counts[key] += 1
             phrases.forms[key][phrase] += 1
+    said = f" {_key_of(' '.join(re.findall(_WORD, ' '.join(sentences))))} "
+    for key, forms in phrases.forms.items():
+        phrases.counts[key] = max(forms.total(), said.count(f" {key} "))
     return phrases
 
 
@@ -123,7 +138,7 @@ def _best_phrase(
     scores = {
         key: _score(key, count, total[key])
         for key, count in phrases.counts.items()
-        if key not in taken and _is_telling(key, total[key]) and len(phrases.form(key)) <= MAX_LETTERS
+        if key not in taken and _is_telling(key, count) and len(phrases.form(key)) <= MAX_LETTERS
     }
     keys = sorted(scores, key=lambda key: (-scores[key], key))[:_SHORT_LIST]
     if not keys:
@@ -138,21 +153,18 @@ def _best_phrase(
 
 
 def _is_telling(key: str, count: int) -> bool:
-    """Return whether a phrase may be a title: a single word only if it is rare and said again.
+    """Return whether a phrase of a passage may be a title: several words that are said again in it.
 
-    Words of talking about anything make none alone. What ends with `ing` may be a verb, if it is said once.
+    Words of talking about anything make none alone.
     """
     words = key.split()
-    if not {*words} - function_words() - _talk_words():
-        return False
-    is_single, is_doing = len(words) == 1, key.endswith("ing")
-    return _rarity(key) >= _LEAST_RARE[is_single] and (count > 1 or not (is_single or is_doing))
+    is_about = bool({*words} - function_words() - _talk_words())
+    return len(words) > 1 and count > 1 and is_about and _rarity(key) >= _LEAST_RARE
 
 
 def _score(key: str, here: int, total: int) -> float:
     """Return how well the counts of a phrase set a passage apart."""
-    is_single = len(key.split()) == 1
-    return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key)) * (_SINGLE if is_single else 1.0)
+    return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key))
 
 
 @cache
@@ -181,25 +193,49 @@ def _rarity(key: str) -> float:
 
 
 def _question_of(sentences: Sequence[str]) -> str:
-    """Return the question that a passage begins with, if it is short and complete; else an empty text."""
-    first = _LINKS.sub("", sentences[0].strip(), count=1)
-    least, most = _QUESTION_WORDS
-    is_question = bool(_ASKS.match(first)) and first.endswith("?") and least <= len(first.split()) <= most
-    return _capital(first) if is_question and len(first) <= MAX_LETTERS else ""
+    """Return the first short and clear question in the first half of a passage; else an empty text."""
+    for number, sentence in enumerate(sentences[: (len(sentences) + 1) // 2]):
+        asked = _LINKS.sub("", sentence.strip(), count=1)
+        is_clear = number == 0 or not _UNNAMED.search(asked)
+        is_short = len(asked.split()) >= _LEAST_WORDS[0] and len(asked) <= MAX_LETTERS
+        if _ASKS.match(asked) and asked.endswith("?") and is_short and is_clear:
+            return _capital(asked)
+    return ""
 
 
 def _first_words(sentences: Sequence[str], rows: FloatArray) -> str:
-    """Return the beginning of the sentence that is most like its passage, whose sentences mean `rows`."""
-    likeness = rows @ rows.mean(axis=0) - [bool(_SUBORDINATE.match(text)) for text in sentences]
-    whole = sentences[int(likeness.argmax())].strip()
-    sentence = _LINKS.sub("", whole, count=1)
-    words = sentence.split()
-    if len(words) <= _MAX_WORDS:
-        return shorten(_capital(sentence.rstrip(".。") or whole), MAX_LETTERS)
-    first = words[:_MAX_WORDS]
+    """Return the first clause of the sentence most like its passage, whose sentences mean `rows`; else its
+    first words.
+    """
+    split = [re.split(r"(?<=:)\s+", sentence.strip()) for sentence in sentences]
+    owners = [row for row, parts in enumerate(split) for _ in parts]
+    plain = [_LINKS.sub("", part, count=1) for parts in split for part in parts]
+    clauses = [_first_clause(sentence) for sentence in plain]
+    doubts = [
+        2 * (not clause)
+        + bool(_SUBORDINATE.match(sentence))
+        + bool(_UNNAMED.search(clause))
+        + (len(clause.split()) < _LEAST_WORDS[1])
+        for sentence, clause in zip(plain, clauses, strict=True)
+    ]
+    best = int(((rows @ rows.mean(axis=0))[owners] - doubts).argmax())
+    if clauses[best]:
+        return _capital(clauses[best])
+    first = (plain[best] or sentences[owners[best]]).split()[:_MAX_WORDS]
     while len(first) > 2 and first[-1].lower().strip(",") in _ENDS:
         first = first[:-1]
     return shorten(_capital(" ".join(first).rstrip(",;:–—-")), MAX_LETTERS - 1).rstrip("…") + "…"
+
+
+def _first_clause(sentence: str) -> str:
+    """Return the longest beginning of a sentence that ends with it or a clause of it, and is a short title;
+    else an empty text.
+    """
+    is_plain = not _SUBORDINATE.match(sentence)
+    ends = [match.start() for match in _CLAUSE_END.finditer(sentence)] if is_plain else []
+    clauses = [sentence[:end] for end in ends[::-1] if len(sentence[:end].split()) >= _LEAST_WORDS[1]]
+    whole = [sentence.rstrip(".。…,;: "), *clauses]
+    return next((clause for clause in whole if 0 < len(clause) <= MAX_LETTERS), "")
 
 
 def _capital(text: str) -> str:

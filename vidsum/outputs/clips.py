@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from vidsum.errors import message_of, require_type
+from vidsum.errors import UsageError, message_of, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import make_folder, shortened, slug, stems_of
 from vidsum.io.paths import reads_of
@@ -67,11 +67,14 @@ def write_clips(
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
-    Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number.
-    InputError: the video is not there any more. OutputError: a file is in the way, or cannot be written.
+    Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number,
+    or the stem has a slash. InputError: the video is not there any more. OutputError: a file is in the way,
+    or cannot be written.
     """
     require_type(result, ClipSource)
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)
+    if stem is not None and Path(stem).name != stem:
+        raise UsageError(f"stem must be a name without folders, not {stem!r}")
     spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
     for path, _ in () if overwrite else spans:
         for file in (path, *_subtitle_paths(result, path)):

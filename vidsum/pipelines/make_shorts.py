@@ -49,7 +49,9 @@ from vidsum.summary.short_passages import (
 )
 from vidsum.summary.slide_importance import number_slides, slides_of_talk
 from vidsum.summary.speech_units import timed_texts
+from vidsum.times import format_time
 from vidsum.types import Progress, TimeArray
+from vidsum.video.photographs import is_photograph
 
 _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its shorts are made of it
 
@@ -80,10 +82,12 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     video_input = open_video_input(source, extraction_for(MAP, extraction))
     video, (shortest_s, longest_s) = video_input.video, settings.length_s
     assert video is not None
+    if is_photograph(video.path):
+        raise InputError("is a photograph, not a video", subject=video.path)
     if video.duration_s < shortest_s:
         fault = f"is {video.duration_s:.0f} s long, shorter than a short of {shortest_s:g} s"
-        longest = min(longest_s, video.duration_s)
-        hint = Mention("length_s", f"{longest / 3:.0f}s-{longest:.0f}s")
+        longest_s = int(min(longest_s, video.duration_s))
+        hint = Mention("length_s", f"{max(round(longest_s / 3), 1)}s-{longest_s}s") if longest_s > 1 else None
         raise InputError(fault, hint=hint, subject=video.path)
     models = candidate_models(Selection().model, *video_input.kind, extraction.device)
     facts: dict[str, Any] = {**without_defaults(settings), "candidates": list(models)}
@@ -177,8 +181,10 @@ class _Work:
             spans = [(part.start_s, part.end_s) for part in picked]
             seen = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
             titles = list[str]()
-            for number, text in enumerate((sentence.text.rstrip(".") for sentence in seen), 1):
-                titles.append(text if text and text not in titles else f"Short {number}")
+            for part, sentence in zip(picked, seen, strict=True):
+                text = sentence.text.rstrip(".")
+                named = text and text not in titles
+                titles.append(text if named else f"Scene at {format_time(part.start_s)}")
             return titles
         language = transcript.language or "auto"
         embed = partial(encode_in, language=language, encode_english=load_text_encoder(ENCODER).encode)
@@ -196,4 +202,4 @@ class _Work:
         length, counts = f"{low_s:g} to {high_s:g} s", f"{number} of {self.settings.count} shorts"
         if not number:
             return f"{counts}: no {what} has {length}"
-        return f"{counts}: no other {what} of {length} lies outside of these"
+        return f"{counts}: no other {what} of {length} is left"

@@ -20,6 +20,7 @@ _OPENERS = frozenset(_BEFORE.split())  # words that begin a phrase: a break stan
 _NOT_AFTER = """a an the this these those my your his her its our their some any no every each is are was were
 be been am have has had will would shall should can could may might must do does did not very more most i
 you he she it we they"""
+_OBJECTS = frozenset(("you", "it"))  # that may end a phrase too, ahead of a word that begins another
 _BOUND = frozenset(_NOT_AFTER.split())  # words that belong to the next one: no break stands after them
 
 
@@ -39,6 +40,7 @@ class CueRules:
     cue_cost: float = 3.0
     second_line_cost: float = 1.0
     inner_stop_cost: float = 2.0  # cost of a sentence that ends within a cue
+    torn_cost: float = 15.0  # in addition, if the cue has a part of another sentence; of a line a third
     overflow_cost: float = 1e6  # of each letter too many in a line; one too quick to read costs 1
 
 
@@ -137,17 +139,25 @@ class _MeasuredText:
     ends: Sequence[int]  # letters up to the end of each word, from 0 letters on
     blanks: Sequence[int]  # blanks ahead of each word
     breaks: Sequence[float]  # the cost of a break ahead of each word, and at the end
+    stops: Sequence[int]  # sentences that end before each word, and in all
 
     @classmethod
     def of(cls, pieces: Sequence[CueWord], letters: int) -> "_MeasuredText":
         blanks = [len(piece.text) - len(piece.text.lstrip()) for piece in pieces]
         ends = accumulate((display_width(piece.text) for piece in pieces), initial=0)
         breaks = [0.0, *starmap(_break_cost, pairwise(pieces)), 0.0]
-        return cls(pieces, letters, list(ends), blanks, breaks)
+        stops = list(accumulate((cost == 0 for cost in breaks), initial=0))
+        return cls(pieces, letters, list(ends), blanks, breaks, stops)
 
     def width(self, first: int, end: int) -> int:
         """Return letters of words in one line."""
         return self.ends[end] - self.ends[first] - self.blanks[first]
+
+    def stop_cost(self, first: int, end: int, torn_cost: float) -> float:
+        """Return the cost of sentences that end within words; more if not all of them are whole."""
+        within = self.stops[end] - self.stops[first + 1]
+        is_torn = within > 0 and self.breaks[first] + self.breaks[end] > 0
+        return RULES.inner_stop_cost * within + torn_cost * is_torn
 
     def lines(self, first: int, end: int) -> tuple[float, int]:
         """Return the cost of the best two lines, and where the second begins; or of one, with its end."""
@@ -156,7 +166,8 @@ class _MeasuredText:
             upper, lower = self.width(first, cut), self.width(cut, end)
             if max(upper, lower) <= self.letters:
                 skew = abs(upper - lower) / 20 + (upper > lower) / 4
-                ways.append((RULES.second_line_cost + skew + self.breaks[cut] / 3, cut))
+                torn = sum(self.stop_cost(*line, RULES.torn_cost) for line in ((first, cut), (cut, end)))
+                ways.append((RULES.second_line_cost + skew + (self.breaks[cut] + torn) / 3, cut))
         return min(ways)
 
     def cost(self, first: int, end: int) -> float:
@@ -175,7 +186,7 @@ class _MeasuredText:
             letters - rules.letters_per_s * room_s, (rules.min_s - room_s) * rules.letters_per_s, 0.0
         )
         missing = max(0, rules.min_letters - letters) / 5
-        stops = rules.inner_stop_cost * sum(cost == 0 for cost in self.breaks[first + 1 : end])
+        stops = self.stop_cost(first, end, rules.torn_cost)
         return rules.cue_cost + unread + missing + self.breaks[end] + lines + stops
 
 
@@ -204,6 +215,8 @@ def _break_cost(before: CueWord, after: CueWord) -> float:
         return 0.0
     if edge < Edge.NONE or before.ends:
         return 1.0
+    if last in _OBJECTS and following in _OPENERS:
+        return 2.0
     if last in _BOUND or last in _OPENERS or is_title(last):
         return 9.0
     return 2.0 if following in _OPENERS else 5.0

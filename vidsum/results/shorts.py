@@ -16,7 +16,7 @@ class Short:
 
     start_s: Seconds
     end_s: Seconds
-    score: float  # how much it is worth by itself; comparable among the shorts of one video only
+    score: float  # what it adds to those before it; comparable among the shorts of one video only
     title: FilledText
     text: str  # what is said; empty for shorts by picture
 

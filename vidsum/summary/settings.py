@@ -6,7 +6,7 @@ from math import inf
 from numbers import Real
 from typing import Any, Literal
 
-from vidsum.errors import Mention, UsageError, fill
+from vidsum.errors import Mention, UsageError, fill, quote
 from vidsum.grounding.settings import ACTIONS_HELP
 from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
@@ -146,6 +146,16 @@ class ReelSettings(Checked):
     titles: bool = option("Show the day where a new day begins.", False)
 
 
+def _parse_lengths(text: str) -> tuple[float, float]:
+    """Return seconds of `MIN-MAX`. Raises UsageError: it is not two times, the longer one last."""
+    try:
+        shortest_s, longest_s = parse_interval(text)
+    except UsageError as error:
+        hint = "write MIN-MAX, such as 20s-60s"
+        raise UsageError(f"not a shortest and a longest length: {quote(text)}", hint=hint) from error
+    return shortest_s, longest_s
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShortSettings:
     """Number and length of the shorts of a video."""
@@ -159,7 +169,7 @@ class ShortSettings:
         flags=("--length",),
         default_text="20s-60s",
         metavar="MIN-MAX",
-        parse=parse_interval,
+        parse=_parse_lengths,
     )
     evidence: Literal["auto", "speech", "picture"] = option(
         "Make shorts from speech or picture.",

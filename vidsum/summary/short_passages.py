@@ -7,7 +7,6 @@ A thought begins with a sentence that needs none before it, and ends with one th
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import inf
 from typing import Final
 
@@ -18,9 +17,10 @@ from vidsum.results.sentences import PAUSE_S, SpokenSentence
 from vidsum.results.transcript import Transcript
 from vidsum.summary.content import Content, likeness
 from vidsum.summary.objective import Objective
-from vidsum.summary.optimise import maximise
+from vidsum.summary.optimise import gains_of
 from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, is_question, standing_run, with_silence
-from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
+from vidsum.summary.speech_worth import worth_of
+from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _GAP_S: Final = 3.0  # silence that no thought goes on over
 _PARAGRAPH_S: Final = 1.0  # silence that a thought is clearly over with
@@ -52,19 +52,23 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     opening: float = 0.0  # how well it begins and ends, in [0, 1]
+    worth: float = 1.0  # of its sentences, the mean over their time; see `vidsum.summary.speech_worth`
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the passages of speech whose length is in a range, in order of time.
 
     Silence around one stops at a cut of the video, which are `edges_s`. Where no thought is as long,
-    sentences that need others make passages, too.
+    sentences that need others make passages, too. None begins or ends with a greeting or farewell, unless
+    there are no others.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
+    worth = worth_of(sentences)
     is_english = transcript.language in (None, "en")
     runs = [standing_run(sentences, at, is_english=is_english) for at in range(len(sentences))]
-    begins = [run[0] == at for at, run in enumerate(runs)]
-    ends = [run[1] == at for at, run in enumerate(runs)]
+    stands = [run[0] == at for at, run in enumerate(runs)]
+    begins = [stand and value > 0 for stand, value in zip(stands, worth, strict=True)]
+    ends = [run[1] == at and worth[at] > 0 for at, run in enumerate(runs)]
     fresh = [
         begin and not (is_english and _CONTINUES.match(sentence.text))
         for begin, sentence in zip(begins, sentences, strict=True)
@@ -76,11 +80,14 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
     def passage(first_at: int, last_at: int) -> ShortPassage:
         unit = with_silence(sentences, first_at, last_at, 0.0, transcript.duration_s)
         apart_s = min(pauses_s[first_at], _PARAGRAPH_S) + min(pauses_s[last_at + 1], _PARAGRAPH_S)
-        is_over = last_at + 1 == len(sentences) or begins[last_at + 1]
+        is_over = last_at + 1 == len(sentences) or stands[last_at + 1]
         is_clear = not (is_english and refers(sentences[first_at].text))
         opening = (apart_s / _PARAGRAPH_S + is_over + is_question(sentences[first_at].text) + is_clear) / 5
-        texts = tuple(sentence.text for sentence in sentences[first_at : last_at + 1])
-        return ShortPassage(*_within_shots(unit, edges_s), texts, opening)
+        inside = sentences[first_at : last_at + 1]
+        texts = tuple(sentence.text for sentence in inside)
+        lengths_s = [max(sentence.length_s, 1e-3) for sentence in inside]
+        mean = float(np.average(worth[first_at : last_at + 1], weights=lengths_s))
+        return ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean)
 
     for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
         passages = [passage(*span) for span in _spans(sentences, pauses_s, first, last, length_s)]
@@ -162,37 +169,37 @@ def value_passages(
     spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _OPENING * np.array([part.opening for part in passages])
+    values *= np.array([part.worth for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
 
 
 def choose_passages(
     passages: Sequence[ShortPassage], values: TimeArray, shows: FloatArray, count: int
 ) -> list[tuple[int, float]]:
-    """Return the numbers of the best passages, and the value of each alone, best first.
+    """Return the numbers of the best passages, and what each adds in value to those before it, best first.
 
-    No two overlap, or say the same. `shows` [N, J] is what each shows of the video, or says, see
-    `vidsum.summary.objective`; of all choices the sum is to be the highest.
+    Each is the best of those that neither overlap one before nor say the same, so fewer are the beginning of
+    more. `shows` [N, J] is what each shows of the video, or says, see `vidsum.summary.objective`.
     """
-    if not passages:
-        return []
     objective = Objective(values, shows, np.zeros(shows.shape[1], np.float32))
     starts_s, ends_s = (np.array([getattr(part, end) for part in passages]) for end in ("start_s", "end_s"))
     said = [_word_triples(part.texts) for part in passages]
+    chosen, free, covered = list[tuple[int, float]](), np.arange(len(passages)), objective.base
+    while len(chosen) < count and len(free):
+        gains = gains_of(objective, covered, free)
+        best = int(free[gains.argmax()])
+        chosen.append((best, float(gains.max())))
+        covered = np.maximum(covered, shows[best])
+        overlap = (ends_s > starts_s[best]) & (starts_s < ends_s[best])
+        free = free[~(overlap | _alike(said, best))[free]]
+    return chosen
 
-    @cache
-    def alike(number: int) -> BoolArray:
-        """Return [N] whether passages say what one says: most of the shorter is in both."""
-        mine = said[number]
-        least = [_SAME * max(min(len(mine), len(other)), 1) for other in said]
-        return np.array([len(mine & other) for other in said]) >= least
 
-    def excluded(_: Sequence[int], number: int) -> IntArray:
-        overlap = (ends_s > starts_s[number]) & (starts_s < ends_s[number])
-        return np.flatnonzero(overlap | alike(number))
-
-    chosen = maximise(objective, np.ones(len(passages), np.int64), count, excluded)
-    alone = {number: objective.value([number]) for number in chosen}
-    return sorted(alone.items(), key=lambda pair: (-pair[1], pair[0]))
+def _alike(said: Sequence[frozenset[tuple[str, ...]]], number: int) -> BoolArray:
+    """Return [N] whether passages say what one says: most of the shorter is in both."""
+    mine = said[number]
+    least = [_SAME * max(min(len(mine), len(other)), 1) for other in said]
+    return np.array([len(mine & other) for other in said]) >= least
 
 
 def _word_triples(texts: Sequence[str]) -> frozenset[tuple[str, ...]]:

@@ -67,6 +67,19 @@ _ELSEWHERE: Final = frozenset(re.findall(r"\w+", "he she they him them that thos
 _EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| has) (?!he|she|it|they)")
 """A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
 
+_CONTINUED: Final = re.compile(
+    r"the ((first |second |third |last |next |other )?(reason|answer|explanation|result|problem|solution|"
+    r"difference|opposite) (is|was|turned)|latter|former)\b",
+    re.IGNORECASE,
+)
+"""A beginning that names a part of what was said before."""
+_ADVERBIAL: Final = re.compile(
+    r"(on|in|at|by|during|within) ((an?|the|some|every) )?[\w-]+( [\w-]+)?( of ((an?|the) )?[\w-]+)?,? "
+    r"(it|they|he|she) (?!is\b|was\b)",
+    re.IGNORECASE,
+)
+"""A beginning with a time or place, after which the subject was named before: "On a day of rain it loses"."""
+
 
 @dataclass(frozen=True)
 class SpeechUnit:
@@ -205,6 +218,8 @@ def refers_back(text: str) -> bool:
         return False
     if is_empty:
         return not {*_ELSEWHERE, "this"}.isdisjoint({*words[1:]} - {"that"})
+    if _CONTINUED.match(rest) or _ADVERBIAL.match(rest):
+        return True
     first = words[0].split("'")[0] if words else ""
     later = next((word for word in words if word not in _OPENERS), "").split("'")[0]
     return first in _REPLIES or first in _PRONOUNS or later in _ELSEWHERE

@@ -29,11 +29,21 @@ def letters_in_line(width: int, height: int) -> int:
 
 
 def missing_letters(cues: Sequence[Cue]) -> str:
-    """Return the letters of captions that the font lacks."""
-    font = _caption_font(16)
-    none = bytes(font.getmask("\U0010ffff"))
+    """Return the letters of captions that the font lacks; they are not drawn."""
     letters = sorted({letter for _, _, text in cues for letter in text if not letter.isspace()})
-    return "".join(letter for letter in letters if bytes(font.getmask(letter)) == none)
+    return "".join(filter(_is_missing, letters))
+
+
+@cache
+def _is_missing(letter: str) -> bool:
+    font = _caption_font(16)
+    return not letter.isspace() and bytes(font.getmask(letter)) == bytes(font.getmask("\U0010ffff"))
+
+
+def _drawn(line: str) -> str:
+    """Return a line without the letters that the font lacks, and without the blanks that they leave."""
+    letters = "".join(letter for letter in line if not _is_missing(letter))
+    return line if letters == line else " ".join(letters.split())
 
 
 def paint_caption(frame: av.VideoFrame, cues: Sequence[Cue], time_s: float, full: bool) -> None:
@@ -59,7 +69,7 @@ def paint_caption(frame: av.VideoFrame, cues: Sequence[Cue], time_s: float, full
 @lru_cache(maxsize=1)
 def _draw_masks(text: str, width: int, height: int) -> tuple[FloatArray, FloatArray, int]:
     """Return the cover [rows, width] of pixels by edge and letters, and the first row; all even."""
-    lines, room = text.split("\n"), _MAX_LINE_WIDTH * width
+    lines, room = [_drawn(line) for line in text.split("\n")], _MAX_LINE_WIDTH * width
     size = min(_MAX_FONT_SIZE * height, room / letters_in_line(width, height) / _LETTER_WIDTH)
     size *= min(1.0, room / max(1.0, *map(_caption_font(size).getlength, lines)))
     font, stroke = _caption_font(size), max(1, round(size / 9))
