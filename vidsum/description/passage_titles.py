@@ -221,7 +221,9 @@ def _first_words(sentences: Sequence[str], rows: FloatArray) -> str:
     best = int(((rows @ rows.mean(axis=0))[owners] - doubts).argmax())
     if clauses[best]:
         return _capital(clauses[best])
-    first = (plain[best] or sentences[owners[best]]).split()[:_MAX_WORDS]
+    if not re.search(r"\w", plain[best]):
+        return shorten(sentences[owners[best]].strip(), MAX_LETTERS)
+    first = plain[best].split()[:_MAX_WORDS]
     while len(first) > 2 and first[-1].lower().strip(",") in _ENDS:
         first = first[:-1]
     return shorten(_capital(" ".join(first).rstrip(",;:–—-")), MAX_LETTERS - 1).rstrip("…") + "…"
