@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +53,12 @@ class Recording:
         return self.info.width, self.info.height
 
     @property
+    def has_clock(self) -> bool:
+        """Whether the file says the offset of the recorder's clock; clips with times in UTC do not."""
+        offset = self.recorded.utcoffset() if self.recorded else None
+        return offset is not None and (bool(offset) or isinstance(self.info, PhotographInfo))
+
+    @property
     def day(self) -> str:
         """The day on the recorder's clock, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
@@ -68,7 +74,20 @@ def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[li
             recordings.append(_read(path))
         except InputError as error:
             left_out.append(LeftOut(path, error.words))
-    return recordings, left_out
+    return _on_clocks(recordings), left_out
+
+
+def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return recordings of which clips with times in UTC have the offset of the nearest input with a clock."""
+    clocks = [part.recorded for part in recordings if part.recorded and part.has_clock]
+    made = list[Recording]()
+    for recording in recordings:
+        time = recording.recorded
+        if clocks and time and time.tzinfo and not recording.has_clock:
+            nearest = min(clocks, key=lambda clock: abs(clock - time))
+            recording = replace(recording, recorded=time.astimezone(nearest.tzinfo))
+        made.append(recording)
+    return made
 
 
 def _read(path: str) -> Recording:
@@ -96,11 +115,14 @@ def in_film_order(recordings: Sequence[Recording], settings: ReelSettings) -> li
 
 def describe_order(recordings: Sequence[Recording], settings: ReelSettings) -> list[str]:
     """Return warnings about times that the files do not say."""
+    warnings = list[str]()
+    utc = [part for part in recordings if part.recorded and part.recorded.tzinfo and not part.has_clock]
+    if settings.titles and utc and not any(part.has_clock for part in recordings):
+        warnings.append(f"no time zone in {_names(utc)}: the day is in UTC")
     if settings.order != "time":
-        return []
+        return warnings
     untimed = [recording for recording in recordings if not recording.recorded]
     without_zone = [part for part in recordings if part.recorded and not part.recorded.tzinfo]
-    warnings = []
     if untimed and len(untimed) < len(recordings):
         warnings.append(f"no recording time in {_names(untimed)}: at the end, by name")
     elif untimed:

@@ -27,7 +27,7 @@ class ReelSource:
     kind: SourceKind
     bytes: Count
     sha256: Sha256
-    recorded: str | None  # ISO 8601, with the offset from UTC where the file says it; null: the file has none
+    recorded: str | None  # ISO 8601, with the offset from UTC where it is known; null: the file has no time
     length_s: Annotated[float, rules(minimum=0)]  # 0 of a photograph
 
 
