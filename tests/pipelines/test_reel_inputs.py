@@ -24,5 +24,7 @@ def test_days_without_any_clock_are_in_utc(tmp_path: Path) -> None:
     path = clip(tmp_path / "a.mp4", "blue", "2024-07-03T22:30:00Z", seconds=1)
     recordings, _ = read_recordings([str(path)], None)
     assert recordings[0].day == "2024-07-03"
-    assert describe_order(recordings, ReelSettings(titles=True)) == ["no time zone in a.mp4: the day is in UTC"]
+    assert describe_order(recordings, ReelSettings(titles=True)) == [
+        "no time zone in a.mp4: the day is in UTC"
+    ]
     assert describe_order(recordings, ReelSettings()) == []

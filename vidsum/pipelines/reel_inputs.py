@@ -78,7 +78,7 @@ def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[li
 
 
 def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return recordings of which clips with times in UTC have the offset of the nearest input with a clock."""
+    """Return recordings; clips with times in UTC get the offset of the nearest input with a clock."""
     clocks = [part.recorded for part in recordings if part.recorded and part.has_clock]
     made = list[Recording]()
     for recording in recordings:

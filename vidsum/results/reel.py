@@ -15,8 +15,8 @@ from vidsum.types import Count, FrameRate, Interval, Length, Number, Seconds, Sh
 
 SourceKind = Literal["video", "photograph"]
 Why = Literal["importance", "picture", "time", "speech"]
-"""The term of the objective that most speaks for a segment: it stands out, shows what nothing else shows, is
-the only part of its clip or of its part of the day, or is speech."""
+"""The term of the objective by which a segment exceeds the mean of all segments most: it stands out, shows
+what nothing else shows, is the only part of its clip or of its part of the day, or is speech."""
 
 
 @dataclass(frozen=True)

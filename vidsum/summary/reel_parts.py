@@ -6,8 +6,8 @@ counts by inputs, not by footage: every input and every part of a day weighs the
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
-from typing import Final
+from math import ceil, inf
+from typing import Final, get_args
 
 import numpy as np
 
@@ -155,9 +155,35 @@ def choose_parts(
         extractor: of the features.
         budget_s: maximum length of the reel; the result may be empty if no part fits.
         most_s: of the silent parts of an input together.
+
+    Where the choice without a budget fits, it is the reel: more budget does not make it shorter.
     """
+    spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
+    everything_s = sum(_usable_s(source, most_s) for source in inputs)
+    reel = _choose(inputs, extractor, everything_s, most_s, spoken_s)
+    if sum(part.end_s - part.start_s for part in reel) <= budget_s:
+        return reel
+    return _choose(inputs, extractor, budget_s, most_s, spoken_s)
+
+
+def _usable_s(source: ReelInput, most_s: float | None) -> float:
+    """Return the length of what a reel may take of an input, at most."""
+    silent = [part for part in source.parts if not part.spoken]
+    extent_s = max((part.end_s for part in silent), default=0.0)
+    spoken_s = sum(part.length_s for part in source.parts if part.spoken)
+    return spoken_s + (extent_s if most_s is None else min(extent_s, most_s))
+
+
+def _choose(
+    inputs: Sequence[ReelInput], extractor: str, budget_s: float, most_s: float | None, spoken_s: float
+) -> list[ChosenPart]:
+    """Return the parts for a budget; `spoken_s` limits the speech of an input."""
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
-    parts = [(number, part) for number, part in parts if part.length_s <= budget_s]
+    parts = [
+        (number, part)
+        for number, part in parts
+        if part.length_s <= (min(budget_s, spoken_s) if part.spoken else budget_s)
+    ]
     if not parts:
         return []
     sources = np.array([number for number, _ in parts])
@@ -165,14 +191,16 @@ def choose_parts(
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
     for cosine in (look_cosine(extractor), *_ALIKE):
-        exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s)
+        exclusion = _Exclusion(
+            [part for _, part in parts], sources, terms.rows, cosine, most_s or inf, spoken_s
+        )
         numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
         if sizes[numbers].sum() >= _USED * room:
             break
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
-        ChosenPart(int(sources[number]), part.start_s, part.end_s, *terms.why(number, numbers))
-        for number in numbers
+        ChosenPart(int(sources[number]), part.start_s, part.end_s, reason, score)
+        for number, (reason, score) in zip(numbers, terms.reasons(numbers), strict=True)
         for part in [parts[number][1]]
     ]
 
@@ -186,19 +214,30 @@ class _Terms:
     is_time: BoolArray  # [J] whether what is shown is a time; else it is a picture
     rows: FloatArray  # [N, D] mean feature of each part, of length 1
 
-    def why(self, number: int, chosen: Sequence[int]) -> tuple[Why, float]:
-        """Return the term that says most for a part among the others, and what they lose without it."""
+    def reasons(self, chosen: Sequence[int]) -> list[tuple[Why, float]]:
+        """Return the reason of each chosen part, and what the others lose without it.
+
+        The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
+        for all of them tells nothing. Where no part exceeds it, it is the largest term.
+        """
+        gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
+        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
+        return [
+            (max(gain, key=lambda name: (round(gain[name] - means[name], 3), gain[name])), sum(gain.values()))
+            for gain in gains
+        ]
+
+    def _gains(self, number: int, others: Sequence[int]) -> dict[Why, float]:
+        """Return what a part adds to others, by term."""
         objective = self.objective
-        others = [other for other in chosen if other != number]
         added = np.maximum(objective.shows[number] - objective.represented(others), 0)
-        gains: dict[Why, float] = {
-            "time": float(added[self.is_time].sum()),
+        spoken = float(self.spoken[number])
+        return {
+            "importance": float(objective.values[number]) - spoken,
             "picture": float(added[~self.is_time].sum()),
-            "speech": float(self.spoken[number]),
+            "time": float(added[self.is_time].sum()),
+            "speech": spoken,
         }
-        gains["importance"] = float(objective.values[number]) - gains["speech"]
-        total = float(objective.values[number] + added.sum())
-        return max(gains, key=lambda name: gains[name]), total
 
 
 def _terms(
@@ -254,10 +293,15 @@ class _Exclusion:
         sources: IntArray,
         rows: FloatArray,
         cosine: float,
-        most_s: float | None,
+        most_s: float,
+        spoken_s: float,
     ) -> None:
-        """Take N parts with their inputs [N] and features [N, D]; from a `cosine` on two are alike."""
-        self._sources, self._rows, self._cosine, self._most_s = sources, rows, cosine, most_s
+        """Take N parts with their inputs [N] and features [N, D]; from a `cosine` on two are alike.
+
+        Of one input, silent parts have at most `most_s` together, and speech `spoken_s`.
+        """
+        self._sources, self._rows, self._cosine = sources, rows, cosine
+        self._most_s, self._spoken_s = most_s, spoken_s
         self._starts = np.array([part.start_s for part in parts])
         self._ends = np.array([part.end_s for part in parts])
         self._silent = np.array([not part.spoken for part in parts])
@@ -268,9 +312,9 @@ class _Exclusion:
         apart_s = np.where(silent, _APART_S, 0.0)
         near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
         is_out = (same & near) | (silent & (self._rows @ self._rows[unit] >= self._cosine))
-        if self._most_s is not None:
-            lengths, limited = self._ends - self._starts, same & silent
-            used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
-            is_out |= limited & (used_s + lengths > self._most_s + 1e-6)
+        lengths, limited = self._ends - self._starts, same & (self._silent == self._silent[unit])
+        used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
+        limit_s = self._most_s if self._silent[unit] else self._spoken_s
+        is_out |= limited & (used_s + lengths > limit_s + 1e-6)
         is_out[unit] = True
         return np.flatnonzero(is_out)
