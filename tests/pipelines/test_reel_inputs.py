@@ -1,9 +1,12 @@
-"""The inputs of a reel: their days by the recorder's clock."""
+"""The inputs of a reel: their days by the recorder's clock, and the rate of the film."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.commands.test_reel import clip, photograph
-from vidsum.pipelines.reel_inputs import describe_order, read_recordings
+from tests.media import video_info
+from vidsum.pipelines.reel_inputs import Recording, choose_canvas, describe_order, read_recordings
 from vidsum.summary.settings import ReelSettings
 
 
@@ -28,3 +31,26 @@ def test_days_without_any_clock_are_in_utc(tmp_path: Path) -> None:
         "no time zone in a.mp4: the day is in UTC"
     ]
     assert describe_order(recordings, ReelSettings()) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ([20.0], 20.0),
+        ([5.0], 5.0),
+        ([12.5], 12.5),
+        ([120.0], 60.0),
+        ([30.0, 25.0, 24.0, 20.0], 30.0),
+        ([25.0, 25.0, 50.0], 25.0),
+        ([29.97003], 29.97003),
+    ],
+)
+def test_the_film_has_the_commonest_rate(rates: list[float], expected: float) -> None:
+    clips = [Recording("a.mp4", video_info("a.mp4", fps=fps), {}, None) for fps in rates]
+    assert choose_canvas(clips).fps == pytest.approx(expected)
+
+
+def test_a_rate_that_varies_is_a_common_one() -> None:
+    assert (
+        choose_canvas([Recording("a.mp4", video_info("a.mp4", fps=29.83, is_vfr=True), {}, None)]).fps == 30
+    )

@@ -145,7 +145,7 @@ def choose_canvas(recordings: Sequence[Recording]) -> Canvas:
         return Canvas(*(_WIDE[::-1] if is_upright else _WIDE), _FPS)
     sizes = Counter(_fitting(*part.size) for part in clips)
     width, height = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
-    rates = Counter(_rate(part.info.fps) for part in clips if isinstance(part.info, VideoInfo))
+    rates = Counter(_rate(part.info) for part in clips if isinstance(part.info, VideoInfo))
     return Canvas(width, height, max(rates, key=lambda rate: (rates[rate], rate)))
 
 
@@ -154,5 +154,8 @@ def _fitting(width: int, height: int) -> tuple[int, int]:
     return max(2, 2 * round(scale * width / 2)), max(2, 2 * round(scale * height / 2))
 
 
-def _rate(fps: float) -> float:
-    return min(float(timeline_rate(fps)[0]), _MAX_FPS)
+def _rate(video: VideoInfo) -> float:
+    """Return the rate of a clip as a canvas has it: a fixed one as it is, another as timelines have it."""
+    rate, is_same = timeline_rate(video.fps)
+    is_plain = not (is_same or video.is_vfr) and video.fps <= _MAX_FPS
+    return round(video.fps, 3) if is_plain else min(float(rate), _MAX_FPS)
