@@ -21,7 +21,7 @@ from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.options import Checked, option
 from vidsum.outputs.names import require_suffix
-from vidsum.summary.settings import ReelSettings, Selection
+from vidsum.summary.settings import SPEECH_HINT, ReelSettings, Selection
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ def make_one(
 
     def describe(result: Reel, names: str) -> Reply:
         made.append(result)
-        return Reply(lines=(_describe(names, result),), table=_table(result))
+        hints = _speech_hint(result) if speech.snap == "auto" else ()
+        return Reply(lines=(*hints, _describe(names, result)), table=_table(result))
 
     def write_video(result: Reel, path: Path) -> tuple[str, ...]:
         return encode_reel(result, path, extraction.device, progress)
@@ -133,6 +134,12 @@ def make_one(
     left_out = [(part["path"], part["fault"]) for part in answer.data.get("left_out", ())]
     faults = tuple(Problem.of(InputError(f"left out: {fault}", subject=path)) for path, fault in left_out)
     return replace(answer, errors=(*answer.errors, *faults), exit_code=1 if faults else answer.exit_code)
+
+
+def _speech_hint(reel: "Reel") -> tuple[str, ...]:
+    """Return a line about clips with sound whose speech was not considered, if there are any."""
+    considered = [part["speech"] for part in reel.provenance["inputs"] if "speech" in part]
+    return () if all(considered) else (SPEECH_HINT,)
 
 
 def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:

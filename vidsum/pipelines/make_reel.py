@@ -38,14 +38,13 @@ from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
-    SHORTEST_S,
     ChosenPart,
     ReelInput,
     choose_parts,
     clip_input,
 )
 from vidsum.summary.score import load_importance_checkpoint, slope_of
-from vidsum.summary.settings import SHIPPED_MODEL, ReelSettings, Selection
+from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
@@ -64,7 +63,7 @@ _PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
 def make_reel(
-    sources: Iterable[VideoPath],
+    sources: VideoPath | Iterable[VideoPath],
     budget: str | float = ReelSettings.budget,
     *,
     progress: Progress | None = None,
@@ -73,7 +72,7 @@ def make_reel(
     """Choose the best of many clips and photographs for one film; `vidsum.write_video` writes it.
 
     Args:
-        sources: videos, photographs, and folders of them.
+        sources: a video, photograph or folder of them, or several.
         budget: maximum length, as a time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15).
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.summary.settings.ReelSettings`, such as `order="name"`, and of
@@ -84,8 +83,9 @@ def make_reel(
     """
     kinds = (ReelSettings, Extraction)
     settings, extraction = all_from_keywords(make_reel, kinds, {"budget": budget, **options})
-    if isinstance(sources, str | os.PathLike):
-        raise UsageError("expected a list of inputs", hint="vidsum.make_reel([source])")
+    sources = [sources] if isinstance(sources, str | os.PathLike) else [*sources]
+    if not sources:
+        raise UsageError("no inputs are given", hint='vidsum.make_reel("Holiday")')
     paths = expand(map(source_path, sources), takes=is_media)
     return plan_reel(paths, settings, extraction, progress=progress).run(progress)
 
@@ -137,17 +137,20 @@ class _ReelWork:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        facts = without_defaults(self.settings, "music", "budget")
-        facts["budget_s"] = self.budget_s
+        chosen = without_defaults(self.settings, "music", "budget")
+        chosen["budget_s"] = self.budget_s
         if self.music:
-            facts["music"] = {"bytes": self.music.bytes, "sha256": self.music.sha256}
+            chosen["music"] = {"bytes": self.music.bytes, "sha256": self.music.sha256}
         inputs = list[dict[str, Any]]()
         for recording in self.recordings:
-            made_by = {}
+            made_by = dict[str, Any]()
             if isinstance(recording.info, VideoInfo):
-                made_by = {"analysis": digest_of(self._plan(recording).provenance)}
+                facts = self._plan(recording).provenance
+                made_by = {"analysis": digest_of(facts)}
+                if recording.info.has_audio:
+                    made_by["speech"] = "speech" in facts["summary"]
             inputs.append({**recording.file, **made_by})
-        return {"vidsum": __version__, "reel": facts, "inputs": inputs}
+        return {"vidsum": __version__, "reel": chosen, "inputs": inputs}
 
     def _plan(self, recording: Recording) -> Plan[Analysis]:
         video_input = open_video_input(recording.path, self.extraction)

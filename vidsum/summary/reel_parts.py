@@ -20,11 +20,11 @@ from vidsum.summary.constraints import VideoFrames, cut_edges, frames_at, to_fra
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
+from vidsum.summary.settings import SHORTEST_S
 from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
-SHORTEST_S: Final = 2.0  # of a part, unless the clip is shorter
 _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs: this bounds the memory
 _LOOKS: Final = 8  # pictures that stand for an input
 _APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
