@@ -160,10 +160,19 @@ def choose_parts(
     """
     spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
     everything_s = sum(_usable_s(source, most_s) for source in inputs)
-    reel = _choose(inputs, extractor, everything_s, most_s, spoken_s)
-    if sum(part.end_s - part.start_s for part in reel) <= budget_s:
-        return reel
-    return _choose(inputs, extractor, budget_s, most_s, spoken_s)
+    reel = list[ChosenPart]()
+    for cosine in (look_cosine(extractor), *_ALIKE):
+        made = _choose(inputs, extractor, everything_s, cosine, most_s or inf, spoken_s)
+        if _length(made) > budget_s:
+            made = _choose(inputs, extractor, budget_s, cosine, most_s or inf, spoken_s)
+        reel = max(reel, made, key=_length)
+        if _length(reel) >= _USED * budget_s:
+            break
+    return reel
+
+
+def _length(parts: Sequence[ChosenPart]) -> float:
+    return sum(part.end_s - part.start_s for part in parts)
 
 
 def _usable_s(source: ReelInput, most_s: float | None) -> float:
@@ -175,14 +184,18 @@ def _usable_s(source: ReelInput, most_s: float | None) -> float:
 
 
 def _choose(
-    inputs: Sequence[ReelInput], extractor: str, budget_s: float, most_s: float | None, spoken_s: float
+    inputs: Sequence[ReelInput],
+    extractor: str,
+    budget_s: float,
+    cosine: float,
+    most_s: float,
+    spoken_s: float,
 ) -> list[ChosenPart]:
-    """Return the parts for a budget; `spoken_s` limits the speech of an input."""
+    """Return the parts for a budget; for the limits, see `_Exclusion`."""
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
+    longest_s = min(budget_s, spoken_s)
     parts = [
-        (number, part)
-        for number, part in parts
-        if part.length_s <= (min(budget_s, spoken_s) if part.spoken else budget_s)
+        (number, part) for number, part in parts if part.length_s <= (longest_s if part.spoken else budget_s)
     ]
     if not parts:
         return []
@@ -190,13 +203,8 @@ def _choose(
     terms = _terms(inputs, parts, sources, extractor, budget_s)
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
-    for cosine in (look_cosine(extractor), *_ALIKE):
-        exclusion = _Exclusion(
-            [part for _, part in parts], sources, terms.rows, cosine, most_s or inf, spoken_s
-        )
-        numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
-        if sizes[numbers].sum() >= _USED * room:
-            break
+    exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s, spoken_s)
+    numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
         ChosenPart(int(sources[number]), part.start_s, part.end_s, reason, score)

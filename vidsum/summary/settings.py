@@ -146,9 +146,7 @@ class ReelSettings:
     def __post_init__(self) -> None:
         check(self)
         if self.max_clip_s is not None and self.max_clip_s < SHORTEST_S:
-            fault = (
-                f" must be at least {SHORTEST_S:g}s, the shortest part, not {self.max_clip_s:g}s"
-            )
+            fault = f" must be at least {SHORTEST_S:g}s, the shortest part, not {self.max_clip_s:g}s"
             raise UsageError((Mention("max_clip_s"), fault), option="max_clip_s")
 
 
