@@ -118,7 +118,9 @@ def make_one(
     def describe(result: Reel, names: str) -> Reply:
         made.append(result)
         hints = _speech_hint(result) if speech.snap == "auto" else ()
-        return Reply(lines=(*hints, _describe(names, result)), table=_table(result))
+        return Reply(
+            lines=(*hints, _describe("" if names == item.name else names, result)), table=_table(result)
+        )
 
     def write_video(result: Reel, path: Path) -> tuple[str, ...]:
         return encode_reel(result, path, extraction.device, progress)
@@ -153,7 +155,11 @@ def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
 
 def _describe(name: str, reel: "Reel") -> str:
     used = len({segment.source for segment in reel.segments})
-    line = f"{name}: {format_time(reel.duration_s)} of {used} of {len(reel.sources)} inputs"
+    line = f"{format_time(reel.duration_s)} from {used} of {len(reel.sources)} inputs"
+    if name:
+        line = f"{name}: {line}"
+    if reel.left_out:
+        line += f", {len(reel.left_out)} left out"
     if reel.budget_note:
         line += f" (budget {format_time(reel.budget_s)}: {reel.budget_note})"
     return line

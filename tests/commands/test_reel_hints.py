@@ -24,6 +24,15 @@ def test_speech_that_was_not_considered(run: Run, own_home: Path) -> None:
     assert HINT not in run("reel", "b.mp4", *options).out
 
 
+def test_the_last_line_counts_inputs(run: Run, own_home: Path) -> None:
+    photograph(Path("a.jpg"), "red", "2024:07:04 00:25:00")
+    photograph(Path("b.jpg"), "blue")
+    Path("c.jpg").write_bytes(b"broken")
+    ran = run("reel", "a.jpg", "b.jpg", "c.jpg", "--dry-run", "--budget", "6s", code=1)
+    assert "\n0:06.00 from 2 of 2 inputs, 1 left out" in f"\n{ran.out}"
+    assert "warning: no recording time in b.jpg" in ran.err
+
+
 def test_inputs_in_python(own_home: Path) -> None:
     photograph(Path("a.jpg"), "red")
     assert vidsum.make_reel("a.jpg", "3s").duration_s == 3
