@@ -31,7 +31,7 @@ app = typer.Typer(add_completion=False)
 
 Media = Annotated[
     list[str],
-    typer.Argument(None, metavar="VIDEO|PHOTOGRAPH|FOLDER", help="Videos, photographs, and folders of them."),
+    typer.Argument(None, metavar="MEDIA|FOLDER", help="Videos, photographs, and folders of them."),
 ]
 _OPTIONS = (
     "recursive",
@@ -69,7 +69,7 @@ def reel(
     """Make one film out of many clips and photographs.
 
     Writes reel.mp4 and reel.json into the current folder. With -o FILE.mp4 they are FILE.mp4 and FILE.json;
-    with -o FILE.json there is no MP4. What cannot be read is named and left out.
+    with -o FILE.json there is no MP4. What cannot be read is named and left out, and so are copies.
     """
     from vidsum.outputs.timelines import require_joint
     from vidsum.results.formats import PROGRAMS
@@ -106,7 +106,8 @@ def make_one(
     from vidsum.outputs.reel_film import encode_reel
     from vidsum.pipelines.download import update_copy
     from vidsum.pipelines.make_reel import plan_reel
-    from vidsum.results.reel import Reel
+    from vidsum.results.reel import LeftOut, Reel
+    from vidsum.results.result import parse_fields
 
     for source in inputs:
         if source.url:
@@ -130,12 +131,23 @@ def make_one(
         partial(plan.run, progress),
         Reel.from_dict,
         {"video": write_video},
+        select=lambda earlier: earlier if plan.has_same_files(earlier) else None,
         tags={"video": ""},
     )
     answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)
-    left_out = [(part["path"], part["fault"]) for part in answer.data.get("left_out", ())]
-    faults = tuple(Problem.of(InputError(f"left out: {fault}", subject=path)) for path, fault in left_out)
-    return replace(answer, errors=(*answer.errors, *faults), exit_code=1 if faults else answer.exit_code)
+    left_out = [parse_fields(LeftOut, part) for part in answer.data["left_out"]]
+    copies = [f"{part.path}: left out: {part.fault}" for part in left_out if part.is_copy]
+    faults = [
+        Problem.of(InputError(f"left out: {part.fault}", subject=part.path))
+        for part in left_out
+        if not part.is_copy
+    ]
+    return replace(
+        answer,
+        messages=(*answer.messages, *copies),
+        errors=(*answer.errors, *faults),
+        exit_code=1 if faults else answer.exit_code,
+    )
 
 
 def _speech_hint(reel: "Reel") -> tuple[str, ...]:

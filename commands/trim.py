@@ -40,7 +40,7 @@ class TrimOutputs(Checked):
     PANEL = "Output"
 
     encoding: Encoding = field(default_factory=Encoding)
-    dry_run: bool = option("Print what would be removed and moved, write nothing.", False)
+    dry_run: bool = option("Print what is cut and moved, write nothing.", False)
 
 
 @command(

@@ -24,6 +24,7 @@ from docs.benchmarks.decoder import (
     measure,
     tokens_of,
 )
+from tests.conftest import deep_but
 from tests.lab.training.videos import toy_video
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
@@ -79,7 +80,7 @@ def test_tokens_of_seconds_stay_within_their_shots() -> None:
     assert (np.diff(tokens.shot) >= 0).all()
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", deep_but(["any order, as ships"], TRIALS))
 def test_trial_trains_and_is_measured_whole_and_broken(name: str) -> None:
     trial = TRIALS[name]
     videos = [toy_tokens(seed, trial.piece) for seed in range(3)]

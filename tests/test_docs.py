@@ -182,7 +182,8 @@ def test_split_of_shipped_summarizer(name: str) -> None:
     """The command on its card names it."""
     shipped = read_trained(ROOT / "weights" / f"{name}-vse.safetensors").training["split"]
     card = (ROOT / "weights" / f"{name}-vse.md").read_text(encoding="utf-8")
-    (path,) = re.findall(r"vidsum train .*?--splits\s+(\S+)", card.replace("\\\n", ""))
+    commands = r"(?:vidsum train|-m vidsum\.weights\.recipes).*?\s(docs/benchmarks/\S+\.json)"
+    (path,) = set(re.findall(commands, card.replace("\\\n", "")))
     (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
     assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])
 

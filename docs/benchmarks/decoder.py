@@ -1,19 +1,20 @@
 """Try decoders whose steps depend on the video and on what was chosen, and break each in four ways.
 
     python -m docs.benchmarks.decoder --tvsum FOLDER [--splits FILE] [--fold 0 ...] [--trial NAME ...]
-        [--updates 400]
+        [--updates 300]
 
 FOLDER holds `frame_captions.json` and `ydata-tvsum50.mat`. A trial is trained on the training videos of each
 fold of `--splits` (the 30 that chose all recipes) and measured on the others, in `vse`: people's mean score
 of the 15 % that is selected. Tokens are means over shots, or over about a second of one; two layers, norm
-before each sub-layer, half of the target from ridge regression. Trials in the order of time learn the next
-shot of summaries that are drawn by what people like; `coverage` weighs what people like by how new it is
-beside what was chosen. The curve is the mean, over 16 summaries that the decoder draws, of the probability
-that a token is chosen. A decoder decides if each of the first three columns after `whole` costs .1.
+before each sub-layer, half of the target from ridge regression but in the trial without it. Trials in the
+order of time learn the next shot of summaries that are drawn by what people like; `coverage` weighs what
+people like by how new it is beside what was chosen. The curve is the mean, over 16 summaries that the decoder
+draws, of the probability that a token is chosen. A decoder decides if each of the first three columns after
+`whole` costs .1.
 """
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -55,6 +56,7 @@ class Trial:
     piece: int = 0  # samples of a token; 0: a shot
     joined: float = 0.0  # updates on joined films without labels before, per update
     sampling: float = 0.0  # largest fraction of choices fed back that are the decoder's
+    ridge: bool = True  # half of the target
 
 
 TRIALS: Mapping[str, Trial] = {
@@ -66,6 +68,7 @@ TRIALS: Mapping[str, Trial] = {
     "time, place fed back, keys are the input": Trial(fed="place", keys="input"),
     "time, place fed back, keys are places": Trial(fed="place", keys="place"),
     "time, scheduled sampling": Trial(keys="input", sampling=0.5),
+    "time, place fed back, without ridge": Trial(fed="place", ridge=False),
     "time, seconds": Trial(fed="place", piece=2),
 }
 BREAKS = ("whole", "another video", "random fed back", "first step alone", "keys shuffled")
@@ -125,12 +128,9 @@ def tokens_of(video: AnnotatedVideo, draws: Sequence[AnnotatedVideo], likes: Tim
     return Tokens(video, means, token, np.array([shot[part[0]] for part in parts]), sums, lengths)
 
 
-def likes_of(
-    video: AnnotatedVideo, teacher: Callable[[FloatArray], FloatArray], seen: FloatArray
-) -> TimeArray:
-    """[T] probability that a sample is chosen first: half by people, half by ridge regression."""
-    scores = teacher(seen)
-    target = target_of(video) + scores / scores.std()
+def likes_of(video: AnnotatedVideo, scores: FloatArray | None) -> TimeArray:
+    """[T] probability that a sample is chosen first: half by people, half by [T] scores, or all by people."""
+    target = target_of(video) if scores is None else target_of(video) + scores / scores.std()
     likes = np.exp(SHARPNESS * (target - target.mean()) / target.std())
     return np.asarray(likes / likes.sum(), np.float64)
 
@@ -315,7 +315,7 @@ def measure(model: TriedNet, tests: Sequence[Tokens]) -> dict[str, list[float]]:
 
 
 def read_fold(
-    videos: Mapping[str, AnnotatedVideo], draw: FeatureSimulator, split: Split, piece: int
+    videos: Mapping[str, AnnotatedVideo], draw: FeatureSimulator, split: Split, trial: Trial
 ) -> tuple[list[Tokens], list[Tokens]]:
     """The videos that a fold trains and tests on."""
     with TemporaryDirectory() as folder:
@@ -324,10 +324,10 @@ def read_fold(
     train, test = list[Tokens](), list[Tokens]()
     for name in split.train:
         draws = [draw(videos[name], 1, 0, number + 1) for number in range(DRAWS)]
-        likes = likes_of(videos[name], teacher, INPUTS.of(draws[0].features))
-        train.append(tokens_of(videos[name], draws, likes, piece))
+        scores = teacher(INPUTS.of(draws[0].features)) if trial.ridge else None
+        train.append(tokens_of(videos[name], draws, likes_of(videos[name], scores), trial.piece))
     for video in in_space({name: videos[name] for name in split.test}, "vse").values():
-        test.append(tokens_of(video, [video], np.ones(len(video.picks)), piece))
+        test.append(tokens_of(video, [video], np.ones(len(video.picks)), trial.piece))
     return train, test
 
 
@@ -339,7 +339,7 @@ def main() -> None:
     parser.add_argument("--splits", type=Path, default=SPLITS)
     parser.add_argument("--fold", type=int, nargs="+", default=[0])
     parser.add_argument("--trial", nargs="+", choices=TRIALS, default=list(TRIALS), metavar="NAME")
-    parser.add_argument("--updates", type=int, default=400)
+    parser.add_argument("--updates", type=int, default=300)
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)
     videos = read_captioned([options.tvsum / "frame_captions.json"], [options.tvsum / MAT])
@@ -349,7 +349,7 @@ def main() -> None:
     for name in options.trial:
         values: dict[str, list[float]] = {broken: [] for broken in BREAKS}
         for fold in options.fold:
-            train, test = read_fold(videos, draw, splits[fold], TRIALS[name].piece)
+            train, test = read_fold(videos, draw, splits[fold], TRIALS[name])
             model = fit(TRIALS[name], train, options.updates)
             for broken, captures in measure(model, test).items():
                 values[broken] += captures

@@ -149,6 +149,7 @@ def train(row: str, seed: int, data: Data, out: Path, epochs: int, folds: Sequen
         model=FullTransNetConfig(**{**SMALL, **FULLTRANSNET[row]}),
         loop=LoopSettings(epochs=epochs, seed=seed),
         order="any",
+        warm_up=0,
         anneal=True,
         validation=0,
         ends=True,

@@ -27,7 +27,7 @@ from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.clock import shift_times
-from vidsum.results.load import read_record
+from vidsum.results.load import read_document
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.types import Interval
@@ -38,7 +38,7 @@ _QUOTATIONS = Path(__file__).with_name("quotations.json")
 def stored_transcript(recording: Path) -> Transcript | None:
     """What a file beside a recording has as its transcript, if there is one."""
     path = recording.with_name(f"{recording.stem}_transcript.json")
-    return Transcript.from_dict(read_record(path)) if path.exists() else None
+    return Transcript.from_dict(read_document(path)) if path.exists() else None
 
 
 def read_aloud(folder: Path, duration_s: float, first: int) -> tuple[Transcript, dict[str, Interval]]:

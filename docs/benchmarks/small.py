@@ -78,7 +78,7 @@ def make_tvsum(folder: Path) -> None:
     captions.rename(folder / "frame_captions.json")
     annotations.rename(folder / "ydata-tvsum50.mat")
     keys = [f"tvsum/video_{number}" for number in range(1, 13)]
-    (folder / "split.json").write_text(json.dumps([{"train_keys": keys[4:], "test_keys": keys[:4]}]))
+    (folder / "split.json").write_text(json.dumps([{"train_keys": keys[4:], "test_keys": keys[:2]}]))
 
 
 def make_summe(folder: Path) -> None:
@@ -105,12 +105,12 @@ def make_recordings(folder: Path) -> None:
 
 
 def make_highlights(folder: Path) -> None:
-    """Write queries and captions of clips of fifteen videos in the layout of QVHighlights."""
+    """Write queries and captions of clips of ten videos in the layout of QVHighlights."""
     folder.mkdir(parents=True)
     rng, queries, captions = np.random.default_rng(0), list[Any](), list[Any]()
-    for number in range(15):
+    for number in range(10):
         video, first = f"{number}_0_150", int(rng.integers(65))
-        topics = [[f"{name}{word}" for word in rng.integers(200, size=4)] for name in ("act", "thing")]
+        topics = [[f"{name}{word}" for word in rng.integers(2000, size=4)] for name in ("act", "thing")]
         for qid, topic in enumerate(topics):
             clips = list(range(first + 5 * qid, first + 5 * qid + 5))
             facts = {"qid": 2 * number + qid, "query": " ".join(topic), "vid": video, "duration": 150}

@@ -137,6 +137,7 @@ def size_of(path: str) -> tuple[int, int]:
     return probe(path).display_width, probe(path).display_height
 
 
+@pytest.mark.deep
 def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, language=("en", 0.99))
     options = ("summarize", film, "--model", "uniform", "--budget", "10%")

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import deep
 from tests.lab.datasets.h5_files import of_mr_hisum, write
 from tests.lab.datasets.made import write_mat, write_protocol
 from tests.lab.evaluation.annotated import dataset
@@ -211,7 +210,7 @@ def test_edited_picture_of_attention_is_refused(run: Run, film: Path, model: Pat
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("part", "name", "text"),
-    [deep("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],
+    [("mean", "", "mean of 2 layers, mean of 2 heads"), ("1.0", "_1.0", "layer 1, head 0")],
 )
 def test_picture_of_attention_names_its_part(
     run: Run, film: Path, model: Path, part: str, name: str, text: str

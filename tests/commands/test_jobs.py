@@ -309,9 +309,8 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
         process.kill()
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize(
-    ("number", "code", "to_all"), [(signal.SIGINT, 130, True), deep(signal.SIGTERM, 143, False)]
+    ("number", "code", "to_all"), [deep(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)]
 )
 def test_jobs_interrupted(
     held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool

@@ -31,6 +31,7 @@ def test_no_query_of_parallel_runs_is_lost(film: Path) -> None:
     assert clips == set(document["outputs"])
 
 
+@pytest.mark.deep
 def test_no_query_is_lost_where_each_run_has_a_home(film: Path, tmp_path: Path) -> None:
     processes = [ask(film, "--query", colour, home=tmp_path / colour) for colour in COLOURS[:2]]
     errors = [process.communicate()[1].decode() for process in processes]

@@ -14,8 +14,10 @@ from PIL import Image
 import vidsum
 from tests import media
 from tests.commands.conftest import files_here
+from tests.conftest import deep
 from tests.full_disk import files_up_to
 from tests.program import Run, read_valid
+from vidsum.results.decisions import decisions_path, write_decisions
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (190, 180, 40)}
 
@@ -89,7 +91,7 @@ def test_a_film_in_order_of_recording(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("order", "names"),
-    [("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
+    [deep("name", ["a.jpg", "b.mp4", "c.jpg", "d.mp4"]), ("given", ["d.mp4", "a.jpg", "b.mp4", "c.jpg"])],
 )
 def test_other_orders(run: Run, folder: Path, order: str, names: list[str]) -> None:
     run("reel", folder / "d.mp4", folder, "-o", "-", "--budget", "12s", "--order", order)
@@ -126,6 +128,46 @@ def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:
     assert "broken.mp4: left out: " in again.err
 
 
+def test_files_that_are_left_out_are_those_of_this_run(run: Run, folder: Path) -> None:
+    run("reel", folder, "-o", "film.mp4", "--budget", "12s")
+    film = Path("film.mp4").stat().st_mtime_ns
+    (folder / "broken.mp4").write_bytes(b"no video")
+    assert "broken.mp4: left out: " in run("reel", folder, "-o", "film.mp4", "--budget", "12s", code=1).err
+    assert len(read_valid("film.json", "reel")["left_out"]) == 1
+    (folder / "broken.mp4").unlink()
+    assert "left out" not in run("reel", folder, "-o", "film.mp4", "--budget", "12s").err
+    assert read_valid("film.json", "reel")["left_out"] == []
+    assert Path("film.mp4").stat().st_mtime_ns == film  # it is not encoded again
+
+
+def test_a_copy_is_left_out(run: Run, folder: Path) -> None:
+    shutil.copy(folder / "d.mp4", folder / "copy of d.mp4")
+    ran = run("reel", folder, "-o", "-", "--budget", "15s")
+    document = json.loads(ran.out)
+    assert sorted(names_of(document)) == ["a.jpg", "b.mp4", "c.jpg", "copy of d.mp4"]
+    assert document["left_out"][0]["is_copy"]
+    assert "d.mp4: left out: is a copy of " in ran.err
+
+
+def test_one_file_by_two_names(run: Run) -> None:
+    clip(Path("a.mp4"), "red")
+    assert len(json.loads(run("reel", "a.mp4", "./a.mp4", "-o", "-").out)["sources"]) == 1
+
+
+def test_files_that_were_renamed(run: Run, folder: Path) -> None:
+    media.make_video(Path("score.mp4"), sound=True)
+    options = ("-o", "film.json", "--budget", "12s", "--music")
+    run("reel", folder, *options, "score.mp4")
+    (folder / "d.mp4").rename(folder / "e.mp4")
+    run("reel", folder, *options, "score.mp4")
+    assert names_of(read_valid("film.json", "reel"))[0] == "e.mp4"
+    run("export", "film.json", "--format", "otio")
+    Path("score.mp4").rename("music.mp4")
+    run("reel", folder, *options, "music.mp4")
+    assert read_valid("film.json", "reel")["music"]["path"] == "music.mp4"
+    assert "(unchanged)" in run("reel", folder, *options, "music.mp4").out
+
+
 def test_nothing_that_can_be_read(run: Run) -> None:
     Path("letter.txt").write_text("an input")
     run("reel", "letter.txt", code=3)
@@ -144,6 +186,24 @@ def test_at_most_five_seconds_of_each_clip(run: Run) -> None:
     assert "of each clip at most" in used["budget"]["note"]
 
 
+def test_a_rest_that_is_too_short_is_named(run: Run) -> None:
+    clip(Path("long.mp4"), "red", seconds=12)
+    clip(Path("short.mp4"), "blue", seconds=3)
+    note = json.loads(run("reel", "short.mp4", "-o", "-", "--budget", "10s").out)["budget"]["note"]
+    assert note == "there is little more footage"
+    notes = {
+        "4s": "the rest is too short for another part",
+        "6s": "0:03.00 of each clip at most, and nothing twice",
+    }
+    for budget, note in notes.items():
+        ran = run("reel", "long.mp4", "-o", "-", "--budget", budget, "--max-clip", "3s")
+        assert json.loads(ran.out)["budget"]["note"] == note
+
+
+def test_the_help_names_the_inputs(run: Run) -> None:
+    assert "[MEDIA|FOLDER]..." in run("reel", "--help").out
+
+
 def test_scenes_are_not_repeated(run: Run) -> None:
     for number in range(3):
         clip(Path(f"{number}.mp4"), "red", seconds=3 + number)
@@ -156,6 +216,7 @@ def test_scenes_are_not_repeated(run: Run) -> None:
     assert {"3.mp4", "4.mp4"} < {*names}
 
 
+@pytest.mark.deep
 def test_the_same_bytes(run: Run, folder: Path) -> None:
     for name in ("one", "two"):
         run("reel", folder, "-o", f"{name}.mp4", "--budget", "12s", "--no-cache")
@@ -181,17 +242,49 @@ def test_timelines_name_the_originals(run: Run, folder: Path) -> None:
     assert "is not for several videos" in run("reel", folder, "-o", "b.json", "--export", "srt", code=2).err
 
 
+def test_decisions_are_applied_and_a_new_run_replaces_them(run: Run, folder: Path) -> None:
+    command = ("reel", folder, "-o", "film.mp4", "--budget", "12s", "--titles")
+    run(*command)
+    made = read_valid("film.json", "reel")
+    decisions: list[Any] = [
+        {"action": "reorder", "segment": 3, "place": 0},
+        {"action": "leave_out", "segment": 1},
+    ]
+    write_decisions(decisions_path(Path("film.json")), {"decisions": decisions, "undone": []})
+    assert run("edit", "film.json", "--apply").out.splitlines() == ["film.json", "film.mp4"]
+    edited = read_valid("film.json", "reel")
+    assert names_of(edited) == ["b.mp4", "d.mp4", "a.jpg"]
+    assert [part["title"] for part in edited["segments"]] == ["14 July 2024", "13 July 2024", "14 July 2024"]
+    assert vidsum.probe("film.mp4").duration_s == pytest.approx(edited["duration_s"], abs=0.05)
+    run(*command)
+    assert read_valid("film.json", "reel") == made
+
+
 def test_sources_that_changed(run: Run, folder: Path) -> None:
     run("reel", folder, "-o", "film.json", "--budget", "12s")
     clip(folder / "d.mp4", "red", seconds=2)
     assert "not the file that the reel was made from" in run("export", "film.json", code=3).err
 
 
+def test_music_that_changed(folder: Path) -> None:
+    music = media.make_video(Path("score.mp4"), sound=True).path
+    reel = vidsum.make_reel([folder], "12s", music=str(music))
+    clip(Path("score.mp4"), "red", sound=True)
+    with pytest.raises(vidsum.VidsumError, match="not the file that the reel was made from"):
+        vidsum.write_video(reel, "film.mp4")
+    music.unlink()
+    with pytest.raises(vidsum.VidsumError, match="is not there any more"):
+        vidsum.write_video(reel, "film.mp4")
+
+
 def test_inputs_are_not_written_over(run: Run, folder: Path) -> None:
     before = (folder / "d.mp4").read_bytes()
     run("reel", folder, "-o", folder / "d.mp4", "--overwrite", code=2)
-    (folder / "d.json").write_text("{}")
     assert (folder / "d.mp4").read_bytes() == before
+    (folder / "d.json").write_text("{}")
+    run("reel", folder, folder / "d.json", "-o", folder / "d.json", "--overwrite", code=2)
+    assert (folder / "d.json").read_text() == "{}"
+    assert files_here() == ["Holiday"]
 
 
 def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
@@ -200,6 +293,7 @@ def test_a_dry_run_writes_nothing(run: Run, folder: Path) -> None:
     assert "c.jpg" in ran.out
 
 
+@pytest.mark.deep
 def test_a_full_disk(run: Run, folder: Path) -> None:
     run("reel", folder, "-o", "film.json", "--budget", "12s")
     with files_up_to(20_000):
@@ -207,6 +301,7 @@ def test_a_full_disk(run: Run, folder: Path) -> None:
     assert files_here() == ["Holiday", "film.json"]
 
 
+@pytest.mark.deep
 def test_photographs_alone(run: Run, folder: Path) -> None:
     run("reel", folder / "a.jpg", folder / "c.jpg", "-o", "still.mp4", "--budget", "10s", "--photo", "2s")
     document = read_valid("still.json", "reel")

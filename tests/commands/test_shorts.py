@@ -13,6 +13,7 @@ import pytest
 import vidsum
 from tests import media
 from tests.commands.conftest import copies, files_here, use_mean_colours
+from tests.conftest import deep
 from tests.program import Run, read_valid
 from vidsum.outputs import artifacts
 from vidsum.outputs.clips import video_stem
@@ -122,6 +123,7 @@ def test_fewer_shorts_remove_the_others(talk: Path, run: Run) -> None:
     assert not Path("talk_short_2.mp4").exists()
 
 
+@pytest.mark.deep
 def test_other_looks_are_encoded_again(talk: Path, run: Run) -> None:
     run("shorts", talk, "-n", 1, *SHORT)
     run("shorts", talk, "-n", 1, "--length", "3s-6s", "--no-burn", "--loudness", "none")
@@ -201,7 +203,7 @@ def test_input_with_the_name_of_a_short_is_not_replaced(talk: Path, run: Run) ->
     assert Path("talk_short_1.mp4").read_bytes() == talk.read_bytes()
 
 
-@pytest.mark.parametrize("n_moved", [0, 2])
+@pytest.mark.parametrize("n_moved", [2, deep(0)])
 def test_next_run_completes_one_that_was_interrupted(
     talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch, n_moved: int
 ) -> None:

@@ -42,6 +42,17 @@ def test_passages_have_titles_of_their_own() -> None:
     assert first != second
 
 
+def test_question_of_two_passages_is_the_title_of_the_first() -> None:
+    asked = "What is sourdough bread?"
+    first, second = title_passages([(asked, *BAKING), (f"So, {asked}", *BAKING)], embed)
+    assert (first, second) == (asked, "Sourdough starter")
+
+
+def test_same_first_words_get_a_number() -> None:
+    titles = title_passages([("They came.",)] * 3, embed)
+    assert titles == ["They came", "They came (2)", "They came (3)"]
+
+
 def test_what_the_rest_says_makes_no_title() -> None:
     said = ("The cold water and the dry leather met.",)
     assert title_passages([said], embed, ["The cold water rose."] * 20) == ["Dry leather"]
@@ -65,8 +76,9 @@ def test_other_languages_have_first_words() -> None:
 SENTENCES = st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4)
 
 
-@given(st.lists(SENTENCES, min_size=1, max_size=4))
+@given(st.lists(SENTENCES, min_size=1, max_size=4).flatmap(lambda made: st.sampled_from([made, made * 2])))
 def test_titles_are_short_and_not_empty(passages: list[list[str]]) -> None:
     titles = title_passages(passages, embed)
     assert len(titles) == len(passages)
     assert all(title.strip() and len(title) <= MAX_LETTERS for title in titles)
+    assert len({*titles}) == len(titles)

@@ -230,6 +230,7 @@ def shot(tab: Any, number: int) -> Any:
     return tab.locator(f"#segments li[data-number='{number}'] .shot")
 
 
+@pytest.mark.deep
 @needs_chromium
 def test_keys_leave_out_move_undo_and_save(browser: Any, server: EditServer, record: Path) -> None:
     tab = opened(browser, server)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import deep, real_weights
+from tests.conftest import real_weights
 from tests.golden.stored import REGENERATE, assert_close, portable
 from vidsum.__main__ import main
 from vidsum.io.paths import home
@@ -30,8 +30,6 @@ COMMANDS = {
     "highlights": ("highlights",),
 }
 """Name of the result in the name of its file, and the options."""
-FIRST = ("dog_in_snow.mp4",)
-"""Clips whose answers are compared by default; the others are compared by the deep tests."""
 _STORED = Path(__file__).with_name("clips.json")
 _LONG = 8
 """Lists of more numbers are stored by their size, mean and deviation."""
@@ -42,17 +40,9 @@ def clips_of(shared: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def first_answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The documents of every command for the first clips, by command and name of the clip."""
-    clips = [path for path in clips_of(shared) if path.name in FIRST]
-    return answers_about(clips, shared, tmp_path_factory.mktemp("clips"))
-
-
-@pytest.fixture(scope="module")
-def other_answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The documents of every command for the other clips, by command and name of the clip."""
-    clips = [path for path in clips_of(shared) if path.name not in FIRST]
-    return answers_about(clips, shared, tmp_path_factory.mktemp("clips"))
+def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The documents of every command, by command and name of the clip."""
+    return answers_about(clips_of(shared), shared, tmp_path_factory.mktemp("clips"))
 
 
 def answers_about(clips: Collection[Path], shared: Path, folder: Path) -> dict[str, dict[str, Any]]:
@@ -83,11 +73,10 @@ def portable_document(name: str, shared: Path) -> Any:
     return json.loads(text)
 
 
-@pytest.mark.parametrize("answers", ["first_answers", deep("other_answers")])
+@pytest.mark.deep
 @pytest.mark.parametrize("command", COMMANDS)
-def test_answers_about_clips(request: pytest.FixtureRequest, answers: str, command: str) -> None:
-    documents = request.getfixturevalue(answers)[command]
-    got = {name: entry(document) for name, document in documents.items()}
+def test_answers_about_clips(answers: dict[str, dict[str, Any]], command: str) -> None:
+    got = {name: entry(document) for name, document in answers[command].items()}
     stored = json.loads(_STORED.read_text("utf-8")) if _STORED.exists() else {}
     if REGENERATE:
         stored[command] = dict(sorted({**stored.get(command, {}), **got}.items()))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests import media
-from tests.conftest import pytest_configure
+from tests.conftest import deep, pytest_configure
 from tests.golden.stored import REGENERATE, renew
 from tests.golden.test_documents import save_annotated, save_answers, save_features, save_highlights
 from vidsum.__main__ import main
@@ -85,7 +85,22 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row["arguments"]))
+SLOW = (
+    "describe film.mp4",
+    "ground film.mp4 --query dog",
+    "index empty.mp4 --archive a.vidsum",
+    "index missing",
+    "shots f.npz --from-file noise.mp4",
+    "shots f.npz missing.npz --output-dir new",
+)
+"""Arguments that load networks or start a process: only deep tests run them."""
+
+
+def words(row: dict[str, Any]) -> str:
+    return " ".join(row["arguments"])
+
+
+@pytest.mark.parametrize("row", [deep(row) if words(row) in SLOW else row for row in ROWS], ids=words)
 def test_error(
     row: dict[str, Any],
     links: Path,

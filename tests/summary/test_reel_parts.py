@@ -1,12 +1,20 @@
 """The choice of a reel's parts: limits hold, days and inputs are spread, nothing is in twice."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.summary.reel_parts import ReelInput, ReelPart, choose_parts, photograph_input
+from vidsum.summary.reel_parts import (
+    _MOST_PARTS,
+    ReelInput,
+    ReelPart,
+    _bounded,
+    choose_parts,
+    photograph_input,
+)
 from vidsum.types import FloatArray
 
 EXTRACTOR = "efficientnet_lite0"
@@ -134,3 +142,39 @@ def test_a_photograph_is_one_part() -> None:
 
 def test_nothing_fits() -> None:
     assert choose_parts([photograph_input(look(1), 3.0)], EXTRACTOR, 2.0, 5.0) == []
+
+
+def shots_of(number: int, n_shots: int, per_shot: int) -> ReelInput:
+    """Return a clip of shots of 10 s, the first the best, each with windows that overlap."""
+    parts = [
+        replace(part(number * n_shots + shot, 10.0 * shot + window / 2, 3), importance=float(-shot))
+        for shot in range(n_shots)
+        for window in range(per_shot)
+    ]
+    return source(*parts)
+
+
+def test_parts_of_many_clips_are_bounded() -> None:
+    """Of each clip, parts of all its shots compete, not only those of the best shot."""
+    inputs = [shots_of(number, 6, 6) for number in range(160)]
+    parts = [(number, made) for number, clip in enumerate(inputs) for made in clip.parts]
+    bounded = _bounded(parts)
+    assert len(bounded) <= _MOST_PARTS < len(parts)
+    for number in range(160):
+        mine = [made for source_number, made in bounded if source_number == number]
+        assert {int(made.start_s // 10) for made in mine} == {*range(6)}
+    few = parts[:_MOST_PARTS]
+    assert _bounded(few) == few
+
+
+def test_each_of_very_many_inputs_competes() -> None:
+    inputs = [(number, part(number, 0.0, 3.0)) for number in range(_MOST_PARTS + 9)]
+    assert _bounded(inputs) == inputs
+
+
+def test_a_clip_with_few_parts_leaves_room_for_others() -> None:
+    parts = [(0, part(0, 0.0, 3.0))]
+    parts += [(1, part(number, 4.0 * number, 3.0)) for number in range(2 * _MOST_PARTS)]
+    bounded = _bounded(parts)
+    assert [number for number, _ in bounded].count(0) == 1
+    assert len(bounded) == _MOST_PARTS

@@ -68,6 +68,15 @@ def test_where_no_thought_is_long_enough_other_sentences_are_taken() -> None:
     assert thoughts("It is an old art.", "They came very late.", high_s=3.5) != []
 
 
+def test_thought_that_a_cut_shortens_makes_way_for_the_next_rule() -> None:
+    spoken = transcript(*said(1.0, CAST), *said(3.3, OLD))
+    first, second = spoken.sentences(np.inf, 0.0)
+    cuts = np.array([0.0, second.start_s, second.end_s, 1000.0])  # no silence is left around the second
+    low_s = second.end_s - second.start_s + 0.1
+    parts = find_thoughts(spoken, cuts, (low_s, low_s + 1.0))
+    assert [part.texts for part in parts] == [(first.text,)]  # though no pause follows it
+
+
 def test_silence_stops_at_a_cut() -> None:
     (part,) = find_thoughts(transcript(*said(1.0, OLD)), np.array([0.0, 0.9, 3.45, 9.0]), (2.0, 9.0))
     assert (part.start_s, part.end_s) == (0.9, 3.45)
@@ -90,7 +99,9 @@ def test_thoughts_have_a_length_in_the_range(gaps_s: list[float], low_s: float, 
 def test_scenes_have_a_length_in_the_range(lengths_s: list[float], low_s: float, factor: float) -> None:
     edges_s = np.cumsum([0.0, *lengths_s])
     parts = find_scenes(edges_s, (low_s, low_s * factor))
-    assert parts or edges_s[-1] < low_s
+    runs_s = edges_s - edges_s[:, None]
+    fits = ((runs_s >= low_s) & (runs_s <= low_s * factor)).any()
+    assert bool(parts) == bool(fits or (np.diff(edges_s) > low_s * factor).any())
     for part in parts:
         assert low_s - 1e-6 <= part.end_s - part.start_s <= low_s * factor + 1e-6
         assert 0 <= part.start_s < part.end_s <= edges_s[-1] + 1e-6

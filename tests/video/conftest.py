@@ -9,6 +9,7 @@ from pathlib import Path
 import av
 import pytest
 
+from tests.conftest import deep_but
 from tests.media import GOOD_VIDEOS, MadeVideo, make_video
 from vidsum.video.read import READERS
 
@@ -22,7 +23,7 @@ def clip(tmp_path: Path) -> Path:
     return folder / "clip.mp4"
 
 
-@pytest.fixture(params=READERS)
+@pytest.fixture(params=deep_but(["pyav"], READERS))
 def reader(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -15,6 +15,7 @@ from tests.media import NTSC, NTSC_FILM, make_video
 from tests.video.clips import make_flash_beep, samples_of
 from vidsum.errors import InputError
 from vidsum.video.loudness import measure_loudness
+from vidsum.video.mixing import SoundPart, mix_sound
 from vidsum.video.probe import probe
 from vidsum.video.write_film import FilmPart, write_film
 
@@ -167,6 +168,59 @@ def test_music_is_lower_where_somebody_speaks(tmp_path: Path) -> None:
     assert 20 * np.log10(level[1] / level[0]) == pytest.approx(-12, abs=0.5)
     assert level[2] == pytest.approx(level[0], rel=0.05)  # and it goes on after its end
     assert np.abs(sound[-2000:-1200]).max() < 0.02
+
+
+@pytest.mark.parametrize("short_s", [0.001, 0.01, 0.03])
+def test_a_part_shorter_than_a_frame_has_one(short_s: float, tmp_path: Path) -> None:
+    info = probe(_painted(tmp_path / "a.mp4", 100))
+    spans = [(4.0, 4.0 + short_s), (0.0, 0.4), (4.5, 4.5 + short_s), (4.25, 4.25 + short_s), (1.0, 1.4)]
+    write_film(
+        [FilmPart(info.path, info, *span) for span in spans], (64, 48), Fraction(25), tmp_path / "film.mp4"
+    )
+    with av.open(str(tmp_path / "film.mp4")) as container:
+        levels = [frame.to_ndarray(format="gray").mean() for frame in container.decode(video=0)]
+    assert len(levels) == pytest.approx(25 * (0.8 + 3 * short_s), abs=3)
+    assert [levels[number] > 110 for number in (0, -8, -1)] == [True, True, False]
+
+
+def test_music_does_not_jump_at_a_join(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=100).path)
+    times = np.arange(12 * _RATE) / _RATE
+    tone = (0.3 * np.sin(2 * np.pi * 300 * times)).astype(np.float32)
+    music = make_video(tmp_path / "music.mp4", samples=tone).path
+    # the second part is all speech, which the file says goes on after it
+    lengths, speech, sounds, first = (2, 1, 2, 4), ((), ((1.0, 9.0),), (), ()), [], 0
+    for length_s, said in zip(lengths, speech, strict=True):
+        sounds.append(SoundPart(info, 1.0, first, first + length_s * _RATE, said))
+        first += length_s * _RATE
+    with mix_sound(sounds, str(music), tmp_path, [], None) as mixed:
+        assert mixed is not None
+        samples = mixed.read(0, first)[0]
+    hop = _RATE // 50
+    level_db = 20 * np.log10(np.sqrt((samples.reshape(-1, hop) ** 2).mean(axis=1))[5 : -50 * 3])
+    assert np.abs(np.diff(level_db)).max() < 1.2  # 12 dB in .3 s are .8 dB a step
+    assert level_db.min() == pytest.approx(level_db[20] - 12, abs=0.3)
+
+
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_damage_is_named(kind: str, tmp_path: Path) -> None:
+    path = _painted(tmp_path / "a.mp4")
+    with av.open(str(path)) as container:
+        packets = [packet for packet in container.demux(**{kind: 0}) if packet.size]
+        spans = [
+            (packet.pos or 0, packet.size)
+            for packet in packets
+            if 2 < float(packet.pts * packet.time_base) < 3
+        ]
+    content = bytearray(path.read_bytes())
+    for first, size in spans:
+        content[first : first + size] = b"\xff" * size
+    path.write_bytes(content)
+    info = probe(path)
+    parts = [FilmPart(info.path, info, 1.0, 4.0)]
+    warnings = write_film(parts, (64, 48), Fraction(25), tmp_path / "film.mp4")
+    word = {"video": "damaged pictures", "audio": "damaged packets of sound"}[kind]
+    assert any(warning.startswith(f"a.mp4: {word}") for warning in warnings)
 
 
 def test_silent_music_is_refused(tmp_path: Path) -> None:

@@ -90,8 +90,8 @@ def _is_clear(words: Sequence[str], first: int, end: int) -> bool:
     follows = words[first - 1] in _LEADING if first else following in _AUXILIARIES or is_verb(following)
     is_gerund = words[first].endswith("ing") and end - first == 1 and words[first - 1] not in ("of", "the")
     is_doing = following == "to" and end - first > 1 and re.fullmatch(r".*[^siu]s", words[end - 1])
-    is_told = any(noun.endswith("s") and verb.endswith("ed") for noun, verb in pairwise(words[first:end]))
-    return ends_well and follows and end - first <= MAX_WORDS and not (is_gerund or is_doing or is_told)
+    is_clause = any(noun.endswith("s") and verb.endswith("ed") for noun, verb in pairwise(words[first:end]))
+    return ends_well and follows and end - first <= MAX_WORDS and not (is_gerund or is_doing or is_clause)
 
 
 def _is_part(word: str) -> bool:

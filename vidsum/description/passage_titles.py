@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -58,7 +58,7 @@ _ENDS: Final = frozenset(
 def title_passages(
     passages: Sequence[Sequence[str]], embed: Embed, rest: Sequence[str] = (), *, is_english: bool = True
 ) -> list[str]:
-    """Return a title for each passage, no two alike as far as there are others.
+    """Return a title for each passage, no two alike: the last resort is a number.
 
     Args:
         passages: the sentences of each; one at least, none empty.
@@ -69,14 +69,23 @@ def title_passages(
     total = Counter(_count_phrases(rest if is_english else ()).counts)
     for phrases in counted:
         total += phrases.counts
-    titles, taken = [], set[str]()
+    titles = list[str]()
     for sentences, phrases in zip(passages, counted, strict=True):
+        taken = {_key_of(title) for title in titles}
         lead = _question_of(sentences)
-        rows = embed(sentences) if not lead else np.zeros((0, 0), np.float32)
-        key = "" if lead else _best_phrase(phrases, total, taken, rows, embed)
-        taken.add(key)
-        titles.append(lead or _capital(phrases.form(key)) or _first_words(sentences, rows))
+        if not lead or _key_of(lead) in taken:
+            rows = embed(sentences)
+            phrase = phrases.form(_best_phrase(phrases, total, taken, rows, embed))
+            lead = _capital(phrase) or _first_words(sentences, rows)
+        titles.append(_numbered(lead, taken))
     return titles
+
+
+def _numbered(title: str, taken: Collection[str]) -> str:
+    """Return a title, with the lowest number from 2 on that sets it apart from those in use."""
+    short = shorten(title, MAX_LETTERS - len(" (999)"))
+    candidates = [title, *(f"{short} ({number})" for number in range(2, len(taken) + 3))]
+    return next(text for text in candidates if _key_of(text) not in taken)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the sessions of all kinds share: the decisions in their file, undo and redo, what is saved."""
+"""The common part of all sessions: decisions in their file, undo and redo, what is saved."""
 
 from __future__ import annotations
 

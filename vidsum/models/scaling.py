@@ -1,6 +1,7 @@
 """Rows of unit length, probabilities, and curves scaled to [0, 1]."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,10 @@ def softmax(scores: FloatArray) -> FloatArray:
 def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
     """1 / (1 + exp(-scores)), in a form that cannot overflow."""
     return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)
+
+
+LEAST_IMPORTANCE: Final = 0.02
+"""Lower importance, such as that of black footage, counts as this in a choice: a logit of -3.9."""
 
 
 def logit(probabilities: npt.NDArray[np.floating], least: float = 1e-6) -> FloatArray:

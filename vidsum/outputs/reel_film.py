@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Final
 
+from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import label_of
 from vidsum.outputs.timelines import require_unchanged
@@ -15,13 +17,17 @@ from vidsum.types import Progress, VideoInfo
 from vidsum.video.framing import Framing
 from vidsum.video.write_film import FilmPart, write_film
 
+_LENGTH_ERROR_S: Final = 0.01  # documents round times
+
 
 def encode_reel(reel: Reel, path: Path, device: str, progress: Progress | None) -> tuple[str, ...]:
     """Write a reel as one MP4, whatever is in the way, and return warnings.
 
-    Raises InputError: a source is not there any more, or is another one.
+    Raises InputError: a source or the music is not there any more, or is another one.
     """
     canvas = reel.canvas
+    if reel.music:
+        require_unchanged(reel.music)
     parts = [*_parts_of(reel, device, progress)]
     warnings = write_film(
         parts,
@@ -65,4 +71,9 @@ def source_video(reel: Reel, segment: ReelSegment) -> VideoInfo | None:
     """
     source = reel.sources[segment.source]
     require_unchanged(source)
-    return probe_video(source.path, Extraction()) if source.kind == "video" else None
+    if source.kind == "photograph":
+        return None
+    video = probe_video(source.path, Extraction())
+    if abs(video.duration_s - source.length_s) > _LENGTH_ERROR_S:
+        raise InputError("not the file that the reel was made from", subject=source.path)
+    return video

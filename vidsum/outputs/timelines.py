@@ -24,7 +24,7 @@ from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_t
 from vidsum.results.lists import chapters_of
 from vidsum.results.load import load_text_for
 from vidsum.results.media import Clip, Media, check_path, one_line, read_media, timeline_rate
-from vidsum.results.reel import Reel, ReelSource
+from vidsum.results.reel import Music, Reel, ReelSource
 from vidsum.results.result import Result, round_number
 from vidsum.results.settings import MediaPaths
 from vidsum.results.shots import Chapters
@@ -220,8 +220,8 @@ def _source_media(reel: Reel, number: int, rate: Fraction) -> Media:
     )
 
 
-def require_unchanged(source: ReelSource) -> None:
-    """Raise InputError where a source of a reel is not there any more, or is another file."""
+def require_unchanged(source: ReelSource | Music) -> None:
+    """Raise InputError where a file of a reel is not there any more, or is another one."""
     try:
         n_bytes = Path(source.path).stat().st_size
     except OSError as error:

@@ -16,7 +16,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.io.provenance import digest_of, identify_file
-from vidsum.models.scaling import logit, unit_rows
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import resolve_spec
 from vidsum.pipelines.keywords import ReelOptions
@@ -36,6 +36,7 @@ from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
+from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
     ChosenPart,
@@ -56,9 +57,7 @@ from vidsum.video.timing import read_frame_times
 Snap = Literal["auto", "speech", "sentence", "none"]
 _LONGEST_S: Final = 5.0  # of a part without speech
 _LONGEST_SPEECH_S: Final = 20.0
-_USED: Final = 0.9  # fraction of the budget that is enough
 _EARLY_S: Final = 5e-4
-_LEAST: Final = 0.02  # lower importance counts as this
 _PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
@@ -97,7 +96,7 @@ def plan_reel(
     snap: Snap = Selection.snap,
     *,
     progress: Progress | None = None,
-) -> Plan[Reel]:
+) -> ReelPlan:
     """Plan a reel of files; all are opened and hashed. Raises the errors of `make_reel`."""
     recordings, left_out = read_recordings(paths, progress)
     if not recordings:
@@ -110,7 +109,31 @@ def plan_reel(
     spoken_s = max(min(_LONGEST_SPEECH_S, budget_s / 3), 2 * SHORTEST_S)
     selection = Selection(budget=spoken_s, snap=snap)
     work = _ReelWork(recordings, settings, extraction, selection, tuple(left_out), music, budget_s, footage_s)
-    return Plan(work.provenance, work.run)
+    return ReelPlan(work.provenance, work.run, tuple(part.path for part in recordings), work.left_out, music)
+
+
+@dataclass(frozen=True)
+class ReelPlan(Plan[Reel]):
+    """A reel to make, with the names of its files, which its provenance does not have."""
+
+    paths: tuple[str, ...]  # of the inputs that can be read, in the order of the film
+    left_out: tuple[LeftOut, ...]
+    music: Music | None
+
+    def has_same_files(self, reel: Reel) -> bool:
+        """Return whether a reel of this provenance names these files, and leaves out the same ones.
+
+        Inputs that could be read but not decoded follow the others that it leaves out.
+        """
+        n_unread = len(self.left_out)
+        undecoded = {fault.path for fault in reel.left_out[n_unread:]}
+        decoded = tuple(path for path in self.paths if path not in undecoded)
+        return (
+            reel.left_out[:n_unread] == self.left_out
+            and undecoded <= {*self.paths}
+            and decoded == tuple(source.path for source in reel.sources)
+            and reel.music == self.music
+        )
 
 
 def _find_music(settings: ReelSettings) -> Music | None:
@@ -175,7 +198,6 @@ class _ReelWork:
             hint = f"at least {format_time(min(SHORTEST_S, self.settings.photo_s))}"
             raise UsageError("no part of any input fits the budget", hint, option="budget")
         segments = self._segments(chosen, recordings, known)
-        used_s = sum(segment.length_s for segment in segments)
         return Reel(
             segments=segments,
             sources=tuple(part.source for part in recordings),
@@ -185,7 +207,7 @@ class _ReelWork:
             fit=self.settings.fit,
             music=self.music,
             left_out=(*self.left_out, *faults),
-            budget_note=self._note(used_s),
+            budget_note=self._note(segments, recordings),
             provenance=self.provenance,
             warnings=(*describe_order(recordings, self.settings), *warnings, *self._speech_warnings()),
         )
@@ -254,12 +276,23 @@ class _ReelWork:
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
 
-    def _note(self, used_s: float) -> str:
-        if used_s >= _USED * self.budget_s:
+    def _note(self, segments: Sequence[ReelSegment], recordings: Sequence[Recording]) -> str:
+        """Return why less than nine tenths of the budget are used; empty where they are."""
+        used_s = sum(segment.length_s for segment in segments)
+        if used_s >= ENOUGH * self.budget_s:
             return ""
-        if self.settings.max_clip_s is None:
-            return "nothing else differs enough"
-        return f"{format_time(self.settings.max_clip_s)} of each clip at most, and nothing twice"
+        if used_s >= ENOUGH * self.footage_s:
+            return "there is little more footage"
+        has_photographs = any(isinstance(part.info, PhotographInfo) for part in recordings)
+        if self.budget_s - used_s < min(SHORTEST_S, self.settings.photo_s if has_photographs else inf):
+            return "the rest is too short for another part"
+        most_s = self.settings.max_clip_s or inf
+        for number, recording in enumerate(recordings):
+            taken_s = sum(segment.length_s for segment in segments if segment.source == number)
+            length_s = _length_of(recording, self.settings)
+            if isinstance(recording.info, VideoInfo) and most_s < taken_s + SHORTEST_S <= length_s:
+                return f"{format_time(most_s)} of each clip at most, and nothing twice"
+        return "nothing else differs enough"
 
     def _speech_warnings(self) -> list[str]:
         if not self.music or has_extra("speech"):
@@ -298,7 +331,7 @@ def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extractio
     )
     curve = importance(load_importance_checkpoint(SHIPPED_MODEL, extraction.device), film, None)
     curve = curve * np.array([made.quality for made in analysed], np.float32)
-    expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, _LEAST)
+    expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, LEAST_IMPORTANCE)
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
 
 

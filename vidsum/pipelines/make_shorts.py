@@ -21,7 +21,7 @@ from vidsum.grounding.scenes import samples_between
 from vidsum.grounding.spaces import extraction_for
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.grounding.vse_map import NAME as MAP
-from vidsum.models.scaling import logit
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe import MIN_SURE, segment_rows
 from vidsum.pipelines.keywords import ShortOptions
@@ -52,7 +52,6 @@ from vidsum.summary.speech_units import timed_texts
 from vidsum.types import Progress, TimeArray
 
 _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its shorts are made of it
-_LEAST = 0.02  # lower importance, such as that of black footage, counts as this
 
 
 def make_shorts(
@@ -162,7 +161,7 @@ class _Work:
         shots = [samples_between(features.timestamps, *shot) for shot in pairwise(edges_s.tolist())]
         texts = timed_texts(transcript, None)
         content = content_of(features, shots, number_slides(features, slides), texts)
-        expected = scored.slope * logit(scored.importance, _LEAST)
+        expected = scored.slope * logit(scored.importance, LEAST_IMPORTANCE)
         values, shows = value_passages(
             passages, content, features.timestamps, np.asarray(expected, np.float64)
         )

@@ -21,7 +21,7 @@ from vidsum.video.recorded import in_order, video_recorded
 _MAX_SIDE: Final = 1920  # of the canvas
 _WIDE: Final = 1920, 1080  # of a canvas for photographs alone
 _FPS: Final = 25.0  # likewise
-_MAX_FPS: Final = 60.0
+_MIN_FPS, _MAX_FPS = 1.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +60,24 @@ class Recording:
 
     @property
     def day(self) -> str:
-        """The day on the recorder's clock, such as `2024-07-14`; empty where it is not known."""
+        """The day as the file says it, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
 
 
 def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
-    """Return the inputs that can be read, and the others with what is wrong."""
+    """Return the inputs that can be read, the first of those with the same bytes, and the others and why."""
     recordings, left_out = list[Recording](), list[LeftOut]()
+    by_content = dict[str, str]()
     for number, path in enumerate(paths):
         if progress:
             progress("looking at files", number, len(paths))
         try:
-            recordings.append(_read(path))
+            recording = _read(path)
+            first = by_content.setdefault(recording.file["sha256"], path)
+            if first == path:
+                recordings.append(recording)
+            else:
+                left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
         except InputError as error:
             left_out.append(LeftOut(path, error.words))
     return _on_clocks(recordings), left_out
@@ -157,5 +163,5 @@ def _fitting(width: int, height: int) -> tuple[int, int]:
 def _rate(video: VideoInfo) -> float:
     """Return the rate of a clip as a canvas has it: a fixed one as it is, another as timelines have it."""
     rate, is_same = timeline_rate(video.fps)
-    is_plain = not (is_same or video.is_vfr) and video.fps <= _MAX_FPS
-    return round(video.fps, 3) if is_plain else min(float(rate), _MAX_FPS)
+    is_plain = not (is_same or video.is_vfr) and _MIN_FPS <= video.fps <= _MAX_FPS
+    return round(video.fps, 3) if is_plain else min(max(float(rate), _MIN_FPS), _MAX_FPS)

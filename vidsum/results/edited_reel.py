@@ -9,10 +9,8 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.results.decisions import Decision, SegmentDecision
 from vidsum.results.edited_parts import LEAST_S, note_of
-from vidsum.results.reel import Reel, ReelSegment, title_days
+from vidsum.results.reel import LONGEST_PHOTOGRAPH_S, Reel, ReelSegment, title_days
 from vidsum.results.result import parse_fields, round_number, to_data
-
-LONGEST_PHOTOGRAPH_S = 60.0
 
 
 @dataclass(frozen=True)

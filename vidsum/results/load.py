@@ -21,7 +21,7 @@ from vidsum.io.text import read_json
 from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.reel import Reel
+from vidsum.results.reel import LONGEST_PHOTOGRAPH_S, Reel
 from vidsum.results.result import Result, to_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.transcript import Transcript
@@ -177,6 +177,7 @@ _COMMANDS = {
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
 _FREE = ("provenance.", "budget.asked_s")  # here numbers may be as large as they were typed: a seed, a budget
 _LONGEST_PATH = 4096  # in bytes; Linux opens no longer ones
+_ROUNDED_S = 0.001  # by which times of reels err
 _LATE_S, _LATE_FRACTION = 2.0, 0.02  # how far a segment may end after its video, as headers err
 
 
@@ -265,7 +266,7 @@ def _wrong_segments(document: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 
 def _wrong_reel(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sources without a path or with no time, and segments of none, or that end before they begin."""
+    """Yield sources without a path or with no time, and segments of none, or that a film cannot show."""
     for source in document["sources"]:
         yield from _wrong_path(source)
         try:
@@ -275,8 +276,15 @@ def _wrong_reel(document: Mapping[str, Any]) -> Iterator[str]:
     for where, segment in _segments(document):
         if segment["source"] >= len(document["sources"]):
             yield f"{where}: there is no source {segment['source']}"
-        if segment["end_s"] <= segment["start_s"]:
-            yield f"{where}: ends at {segment['end_s']:g} s, but begins at {segment['start_s']:g} s"
+            continue
+        source, end_s = document["sources"][segment["source"]], segment["end_s"]
+        if end_s <= segment["start_s"]:
+            yield f"{where}: ends at {end_s:g} s, but begins at {segment['start_s']:g} s"
+        longest_s = LONGEST_PHOTOGRAPH_S if source["kind"] == "photograph" else source["length_s"]
+        if end_s > longest_s + _ROUNDED_S:
+            yield f"{where}: ends at {end_s:g} s, but its source at {longest_s:g} s"
+        if not segment["title"].isprintable():
+            yield f"{where}: its title {quote(segment['title'])} is not one line"
 
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

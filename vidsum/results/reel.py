@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypedDict
 
 from vidsum.results.result import Result, count_text, parse_fields
 from vidsum.results.summary import Budget
-from vidsum.types import Count, FrameRate, Interval, Length, Number, Seconds, Sha256, rules
+from vidsum.types import Count, Interval, Length, Number, Seconds, Sha256, rules
+from vidsum.video.recorded import in_order
+
+LONGEST_PHOTOGRAPH_S: Final = 60.0  # on screen
 
 SourceKind = Literal["video", "photograph"]
 Why = Literal["importance", "picture", "time", "speech"]
@@ -40,7 +43,7 @@ class ReelSegment:
     end_s: Seconds
     reason: Why
     score: float  # what the objective would lose without it, in seconds times deviations of people's scores
-    title: str = ""  # the day, on the first segment of each day
+    title: Annotated[str, rules(maxLength=100)] = ""  # the day, on the first segment of each day
     speech: tuple[Interval, ...] = ()  # of the source, where music is lower
 
     @property
@@ -49,13 +52,19 @@ class ReelSegment:
 
 
 def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -> tuple[ReelSegment, ...]:
-    """Return segments whose title is the day, by the recorder's clock, where another day begins."""
-    titled, day = list[ReelSegment](), ""
+    """Return segments whose title is the day, as the file says it, where another day begins.
+
+    An earlier day at a later time is no other day: it is written in another time zone.
+    """
+    titled, day, time = list[ReelSegment](), "", datetime.min.replace(tzinfo=UTC)
     for segment in segments:
-        recorded = (sources[segment.source].recorded or "")[:10]
-        is_new = recorded not in ("", day)
-        day = recorded or day
-        titled.append(replace(segment, title=_day_in_words(day) if is_new else ""))
+        title, text = "", sources[segment.source].recorded
+        if text:
+            before, time = time, in_order(datetime.fromisoformat(text))
+            if text[:10] > day or (text[:10] < day and time < before):
+                day = text[:10]
+                title = _day_in_words(day)
+        titled.append(replace(segment, title=title))
     return tuple(titled)
 
 
@@ -67,19 +76,20 @@ def _day_in_words(day: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An input that cannot be read, and why."""
+    """An input that cannot be read or is a copy of another, and why it is left out."""
 
     path: str
     fault: str
+    is_copy: bool = False
 
 
 @dataclass(frozen=True)
 class Canvas:
     """Size and rate of the film."""
 
-    width: Annotated[Number, rules(multipleOf=2)]
-    height: Annotated[Number, rules(multipleOf=2)]
-    fps: FrameRate
+    width: Annotated[Number, rules(multipleOf=2, maximum=4096)]
+    height: Annotated[Number, rules(multipleOf=2, maximum=4096)]
+    fps: Annotated[float, rules(minimum=1, maximum=120)]
 
     @property
     def rate(self) -> Fraction:

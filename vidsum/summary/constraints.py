@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from vidsum.results.shots import Shots
 from vidsum.times import format_time
 from vidsum.types import BoolArray, IntArray, Interval, TimeArray
 from vidsum.video.probe import start_offset_s
+
+ENOUGH: Final = 0.9  # fraction of the budget that a choice should use
 
 
 @dataclass(frozen=True)

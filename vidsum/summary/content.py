@@ -53,7 +53,7 @@ def content_of(
     if is_slide.any():
         numbers = np.eye(int(slides.max()) + 1, dtype=np.float32)[slides]
         # half of a slide's look is its picture: a terminal differs from an editor more than two editors do
-        pictures = np.float32(_directions(np.hstack([pictures, numbers * is_slide[:, None]])))
+        pictures = _directions(np.hstack([pictures, numbers * is_slide[:, None]])).astype(np.float32)
     return Content(
         scenes, numbered >= n_scenes, pictures, _words(features.timestamps, features.step_s, texts)
     )

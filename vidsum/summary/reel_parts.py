@@ -12,11 +12,11 @@ from typing import Final, get_args
 import numpy as np
 
 from vidsum.grounding.scenes import look_cosine
-from vidsum.models.scaling import logit, unit_rows
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.results.features import Features
 from vidsum.results.reel import Why
 from vidsum.results.shots import Shots
-from vidsum.summary.constraints import VideoFrames, cut_edges, frames_at, to_frames
+from vidsum.summary.constraints import ENOUGH, VideoFrames, cut_edges, frames_at, to_frames
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
@@ -25,14 +25,13 @@ from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
-_PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs: this bounds the memory
+_PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
+_MOST_PARTS: Final = 1500  # of all inputs together: time grows with their square
 _LOOKS: Final = 8  # pictures that stand for an input
 _APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
 _QUARTERS: Final = 4  # parts of a day, by its inputs
-_LEAST: Final = 0.02  # lower importance counts as this
 _TICKS: Final = 1000  # a second
 _ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
-_USED: Final = 0.9  # fraction of the budget that is enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +141,7 @@ def _windows(
 
 
 def _expected(worth: float, slope: float) -> float:
-    return slope * float(logit(np.array(worth), _LEAST))
+    return slope * float(logit(np.array(worth), LEAST_IMPORTANCE))
 
 
 def choose_parts(
@@ -159,14 +158,14 @@ def choose_parts(
     Where the choice without a budget fits, it is the reel: more budget does not make it shorter.
     """
     spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
-    everything_s = sum(_usable_s(source, most_s) for source in inputs)
+    everything_s = 1 + sum(_usable_s(source, most_s) for source in inputs)  # lengths are rounded up
     reel = list[ChosenPart]()
     for cosine in (look_cosine(extractor), *_ALIKE):
         made = _choose(inputs, extractor, everything_s, cosine, most_s or inf, spoken_s)
         if _length(made) > budget_s:
             made = _choose(inputs, extractor, budget_s, cosine, most_s or inf, spoken_s)
         reel = max(reel, made, key=_length)
-        if _length(reel) >= _USED * budget_s:
+        if _length(reel) >= ENOUGH * budget_s:
             break
     return reel
 
@@ -194,16 +193,21 @@ def _choose(
     """Return the parts for a budget; for the limits, see `_Exclusion`."""
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
     longest_s = min(budget_s, spoken_s)
-    parts = [
-        (number, part) for number, part in parts if part.length_s <= (longest_s if part.spoken else budget_s)
-    ]
+    parts = _bounded(
+        [
+            (number, part)
+            for number, part in parts
+            if part.length_s <= (longest_s if part.spoken else budget_s)
+        ]
+    )
     if not parts:
         return []
     sources = np.array([number for number, _ in parts])
     terms = _terms(inputs, parts, sources, extractor, budget_s)
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
-    exclusion = _Exclusion([part for _, part in parts], sources, terms.rows, cosine, most_s, spoken_s)
+    alike = terms.rows @ terms.rows.T >= cosine
+    exclusion = _Exclusion([part for _, part in parts], sources, alike, most_s, spoken_s)
     numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
@@ -211,6 +215,33 @@ def _choose(
         for number, (reason, score) in zip(numbers, terms.reasons(numbers), strict=True)
         for part in [parts[number][1]]
     ]
+
+
+def _bounded(parts: Sequence[tuple[int, ReelPart]]) -> list[tuple[int, ReelPart]]:
+    """Return parts of inputs, the best of each, at most `_MOST_PARTS` or a part of each input.
+
+    All inputs have the same limit. A part counts behind better ones of its input that it overlaps, so that
+    those that stay are from all of the input.
+    """
+    if len(parts) <= _MOST_PARTS:
+        return [*parts]
+    by_input = dict[int, list[ReelPart]]()
+    for number, part in parts:
+        by_input.setdefault(number, []).append(part)
+    counts = np.array([len(group) for group in by_input.values()])
+    fitting = (n for n in range(int(counts.max()), 1, -1) if np.minimum(counts, n).sum() <= _MOST_PARTS)
+    most = next(fitting, 1)
+    return [(number, part) for number, group in by_input.items() for part in _spread(group)[:most]]
+
+
+def _spread(parts: Sequence[ReelPart]) -> list[ReelPart]:
+    """Return parts of an input, the best first, each behind all that overlap fewer of the better ones."""
+    worth = [part.importance + WEIGHTS.speech * part.spoken for part in parts]
+    order = np.argsort(-np.array(worth), kind="stable")
+    starts, ends = np.array([(part.start_s, part.end_s) for part in parts])[order].T
+    overlaps = (starts[:, None] < ends) & (starts < ends[:, None])
+    ranks = np.tril(overlaps, -1).sum(axis=1)
+    return [parts[order[place]] for place in np.argsort(ranks, kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +259,8 @@ class _Terms:
         The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
         for all of them tells nothing. Where no part exceeds it, it is the largest term.
         """
+        if not chosen:
+            return []
         gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
         means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
         return [
@@ -299,16 +332,15 @@ class _Exclusion:
         self,
         parts: Sequence[ReelPart],
         sources: IntArray,
-        rows: FloatArray,
-        cosine: float,
+        alike: BoolArray,
         most_s: float,
         spoken_s: float,
     ) -> None:
-        """Take N parts with their inputs [N] and features [N, D]; from a `cosine` on two are alike.
+        """Take N parts with their inputs [N], and which look alike, [N, N].
 
         Of one input, silent parts have at most `most_s` together, and speech `spoken_s`.
         """
-        self._sources, self._rows, self._cosine = sources, rows, cosine
+        self._sources, self._alike = sources, alike
         self._most_s, self._spoken_s = most_s, spoken_s
         self._starts = np.array([part.start_s for part in parts])
         self._ends = np.array([part.end_s for part in parts])
@@ -319,7 +351,7 @@ class _Exclusion:
         same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
         apart_s = np.where(silent, _APART_S, 0.0)
         near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
-        is_out = (same & near) | (silent & (self._rows @ self._rows[unit] >= self._cosine))
+        is_out = (same & near) | (silent & self._alike[unit])
         lengths, limited = self._ends - self._starts, same & (self._silent == self._silent[unit])
         used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
         limit_s = self._most_s if self._silent[unit] else self._spoken_s

@@ -16,7 +16,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse_map
-from vidsum.models.scaling import logit, unit_range
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_range
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS
@@ -47,7 +47,6 @@ _REASONS = {
 SLOPES = {"contrastive": 0.2, "highlights": 0.2}
 """Slopes of models whose checkpoint has none (docs/algorithms/importance.md). `highlights` reads pictures,
 which were not there to measure it on: it is taken to know as much as `contrastive`."""
-_LEAST = 0.02  # lower importance, such as that of black footage, counts as this: a logit of -3.9
 _FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01  # a flat curve spans no more of its mean, or no more
 _FLATNESS = "segments do not depend on its content"
 
@@ -67,7 +66,7 @@ class ScoredVideo:
     @property
     def expected(self) -> FloatArray:
         """[T] expected score of the annotators, in their deviations over a video."""
-        return np.asarray(self.slope * logit(self.importance, _LEAST), np.float32)
+        return np.asarray(self.slope * logit(self.importance, LEAST_IMPORTANCE), np.float32)
 
 
 def is_flat(importance: FloatArray) -> bool:

@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 
 from vidsum.grounding.scenes import samples_between
-from vidsum.models.scaling import logit
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
 from vidsum.summary.choose_units import WindowLimits, choose_units
 from vidsum.summary.constraints import (
+    ENOUGH,
     VideoFrames,
     frames_at,
     free_cells,
@@ -31,8 +32,6 @@ from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _SAME_S: Final = 0.001  # times that differ by less are of one frame: containers round
 LEAST_S: Final = 5.0  # of the default summary
-_USED: Final = 0.9  # fraction of the budget that is enough
-_LEAST: Final = 0.02  # lower importance, such as that of black footage, counts as this
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def select(
         )
     sampled = np.minimum(frames_at(features.timestamps, video.fps), len(video.required) - 1)
     worth = importance if quality is None else importance * quality
-    expected = slope * logit(worth, _LEAST)
+    expected = slope * logit(worth, LEAST_IMPORTANCE)
     worth = weigh_slides(worth, features.timestamps, slides)
     expected = weigh_slides(expected - expected.min(), features.timestamps, slides)  # the lowest is nothing
     film = Film(
@@ -119,7 +118,7 @@ def select(
         unit = "sentence" if speech.units else unit
     scores = _shot_scores(video, _sums(importance, video, sampled), size)
     segments, scored = _in_seconds(video, chosen, scores, shots, features)
-    note = f"no further {unit} fits" if chosen.sum() < _USED * video.capacity else ""
+    note = f"no further {unit} fits" if chosen.sum() < ENOUGH * video.capacity else ""
     return SelectedSegments(_shorten(segments, budget_s), scored, tuple(messages), note)
 
 

@@ -133,7 +133,13 @@ class ReelSettings:
         parse=parse_limit,
     )
     photo_s: float = option(
-        "How long each photograph is on screen.", 3.0, above=0, flags=("--photo",), default_text="3s", **TIME
+        "How long each photograph is on screen.",
+        3.0,
+        above=0,
+        max=60,
+        flags=("--photo",),
+        default_text="3s",
+        **TIME,
     )
     fit: Literal["blur", "crop"] = option(
         "Fill the frame with a blurred copy, or crop to what matters.", "blur"

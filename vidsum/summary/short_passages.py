@@ -72,20 +72,22 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
     pauses_s = _pauses(sentences)
     paused = [end and pause_s >= PAUSE_S for end, pause_s in zip(ends, pauses_s[1:], strict=True)]
     everything = [True] * len(sentences)
-    for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
-        spans = _spans(sentences, pauses_s, first, last, length_s)
-        if spans:
-            break
-    passages = []
-    for first_at, last_at in spans:
+
+    def passage(first_at: int, last_at: int) -> ShortPassage:
         unit = with_silence(sentences, first_at, last_at, 0.0, transcript.duration_s)
         apart_s = min(pauses_s[first_at], _PARAGRAPH_S) + min(pauses_s[last_at + 1], _PARAGRAPH_S)
         is_over = last_at + 1 == len(sentences) or begins[last_at + 1]
         is_clear = not (is_english and refers(sentences[first_at].text))
         opening = (apart_s / _PARAGRAPH_S + is_over + is_question(sentences[first_at].text) + is_clear) / 5
         texts = tuple(sentence.text for sentence in sentences[first_at : last_at + 1])
-        passages.append(ShortPassage(*_within_shots(unit, edges_s), texts, opening))
-    return [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
+        return ShortPassage(*_within_shots(unit, edges_s), texts, opening)
+
+    for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
+        passages = [passage(*span) for span in _spans(sentences, pauses_s, first, last, length_s)]
+        fitting = [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
+        if fitting:
+            return fitting
+    return []
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:

@@ -28,7 +28,7 @@ _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
 _LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
 """English words that link a sentence to the one before: the rest may stand without it."""
 _JOINS: Final = re.compile(r"\W*(and|but|or|yet)\b", re.IGNORECASE)
-"""Those that say how it follows from the one before: a summary takes both."""
+"""Links that say how a sentence follows from the one before: a summary takes both."""
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
 """A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
 _VERB: Final = re.compile(
@@ -40,7 +40,7 @@ _VERB: Final = re.compile(
 _CLAUSES: Final = re.compile(
     r"[,;:—–]|\b(?:and|or|but|because|that|which|who|when|where|if|as|while|than|until|before|after|how|what)\b"
 )
-"""What ends the first clause of an English sentence."""
+"""The end of the first clause of an English sentence."""
 _OBJECT: Final = re.compile(
     r"(?!(?:as|if|when|while) ).*\w (it|them|him)\b(?! (?:is|was|has|will)\b|'s|.* to\b)", re.IGNORECASE
 )

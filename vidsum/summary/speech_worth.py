@@ -32,7 +32,7 @@ def worth_of(sentences: Sequence[SpokenSentence]) -> list[float]:
     if not sentences:
         return []
     stems = [_stems(sentence.text) for sentence in sentences]
-    counts = Counter(stem for own in stems for stem in own)
+    counts = Counter(stem for words in stems for stem in words)
     begin_s, end_s = sentences[0].start_s, sentences[-1].end_s
     late_s = end_s - _CONCLUSION * (end_s - begin_s) if len(sentences) >= _LEAST else end_s
     worth = list[float]()

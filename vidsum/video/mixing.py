@@ -47,6 +47,14 @@ class SoundPart:
     def length(self) -> int:
         return self.end - self.first
 
+    @property
+    def film_speech(self) -> list[Interval]:
+        """Speech in the part, in seconds of the film."""
+        first_s, end_s = self.first / RATE, self.end / RATE
+        moved = ((first_s + low - self.start_s, first_s + high - self.start_s) for low, high in self.speech)
+        spans = ((max(low, first_s), min(high, end_s)) for low, high in moved)
+        return [(low, high) for low, high in spans if low < high]
+
 
 class MixedSound:
     """A sound in a file, as `SoundTrack` reads it."""
@@ -72,30 +80,36 @@ class MixedSound:
 
 @contextmanager
 def mix_sound(
-    parts: Sequence[SoundPart], music: str | None, folder: Path, progress: Progress | None
+    parts: Sequence[SoundPart],
+    music: str | None,
+    folder: Path,
+    warnings: list[str],
+    progress: Progress | None,
 ) -> Iterator[MixedSound | None]:
     """Mix the parts of a film, which follow each other; None where there is no sound at all.
 
-    The file lies in `folder`, where the film is written. Raises InputError: the music cannot be read.
+    The file lies in `folder`, where the film is written. `warnings` get damage of sources. Raises InputError:
+    the music cannot be read.
     """
     if not music and not any(part.video and part.video.has_audio for part in parts):
         yield None
         return
+    speech = [span for part in parts for span in part.film_speech]
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile(dir=folder))
         score = stack.enter_context(_open_music(music)) if music else None
         for number, part in enumerate(parts):
             if progress:
                 progress("mixing sound", number, len(parts))
-            samples = _sound_of(part)
+            samples = _sound_of(part, warnings)
             if score:
-                samples += score.read(part.length) * _under_speech(part, parts[-1].end)
+                samples += score.read(part.length) * _under_speech(part, speech, parts[-1].end)
             file.write(np.ascontiguousarray(samples.T, np.float32).tobytes())
         file.flush()
         yield MixedSound(file, parts[-1].end)
 
 
-def _sound_of(part: SoundPart) -> FloatArray:
+def _sound_of(part: SoundPart, warnings: list[str]) -> FloatArray:
     """Return [channels, samples] of a part at its level, with fades; silence without sound."""
     silence = np.zeros((N_CHANNELS, part.length), np.float32)
     if part.video is None or not part.video.has_audio:
@@ -104,6 +118,9 @@ def _sound_of(part: SoundPart) -> FloatArray:
         if source is None:
             return silence
         samples = source.read(round(part.start_s * RATE), part.length)
+        if source.log.errors:
+            name = Path(part.video.path).name
+            warnings.append(f"{name}: damaged packets of sound, silent in the film: {source.log.errors}")
     loudness = measure_loudness([samples], RATE, LAYOUT)
     if not loudness.is_silent:
         gain_db = min(max(TARGET_LUFS - loudness.lufs, _GAIN_DB[0]), _GAIN_DB[1])
@@ -114,14 +131,17 @@ def _sound_of(part: SoundPart) -> FloatArray:
     return samples
 
 
-def _under_speech(part: SoundPart, film_end: int) -> FloatArray:
-    """Return [samples] the gain of the music: lower where somebody speaks, none at the film's end."""
+def _under_speech(part: SoundPart, speech: Sequence[Interval], film_end: int) -> FloatArray:
+    """Return [samples] the gain of the music: lower where somebody speaks, none at the film's end.
+
+    `speech` is of all parts, in seconds of the film: the music goes down and up across joins.
+    """
     times_s = np.arange(part.first, part.end) / RATE
     gain_db = np.zeros(part.length)
-    for start_s, end_s in part.speech:
-        low, high = (part.first / RATE + time_s - part.start_s for time_s in (start_s, end_s))
-        ramp = [low - _DUCK_S, low, high, high + _DUCK_S]
-        gain_db = np.minimum(gain_db, np.interp(times_s, ramp, [0, _DUCK_DB, _DUCK_DB, 0]))
+    for low, high in speech:
+        if low - _DUCK_S < part.end / RATE and high + _DUCK_S > part.first / RATE:
+            ramp = [low - _DUCK_S, low, high, high + _DUCK_S]
+            gain_db = np.minimum(gain_db, np.interp(times_s, ramp, [0, _DUCK_DB, _DUCK_DB, 0]))
     ending = np.clip((film_end / RATE - times_s) / _MUSIC_END_S, 0, 1)
     return np.asarray(10 ** (gain_db / 20) * ending, np.float32)
 

@@ -23,7 +23,7 @@ _ENDINGS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", 
 _EXIF: Final = 0x8769  # the part of a file's tags that the camera writes
 _ORIENTATION: Final = 0x0112
 _TURNED: Final = (5, 6, 7, 8)  # orientations that swap width and height
-_MAX_PIXELS: Final = 250_000_000  # a photograph of more would take a gigabyte
+_BACKGROUND: Final = "white"  # behind what is transparent
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,21 @@ def read_photograph(path: str, max_side: int) -> Picture:
     """
     with _opened(path) as image:
         image.draft("RGB", (max_side, max_side))  # JPEG is decoded at a fraction of its size
-        upright = ImageOps.exif_transpose(image).convert("RGB")
+        upright = _to_rgb(ImageOps.exif_transpose(image))
         upright.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
         return np.asarray(upright, np.uint8)
+
+
+def _to_rgb(image: Image.Image) -> Image.Image:
+    """Return an image of 8 bits a channel: Pillow clips 16-bit grey, and shows what is transparent."""
+    if image.mode == "I" or image.mode.startswith("I;16"):
+        grey = np.clip(np.asarray(image, np.int64) >> 8, 0, 255).astype(np.uint8)
+        return Image.fromarray(grey).convert("RGB")
+    if image.has_transparency_data:
+        solid = Image.new("RGBA", image.size, _BACKGROUND)
+        solid.alpha_composite(image.convert("RGBA"))
+        image = solid
+    return image.convert("RGB")
 
 
 def photograph_jpeg(path: str, side: int, quality: int) -> bytes:
@@ -86,17 +98,11 @@ def _opened(path: str) -> Iterator[Image.Image]:
         register_heif_opener()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd tags; a picture that is too large is refused below
+            warnings.simplefilter("ignore")  # of odd tags, and of pictures that are large but not refused
             with Image.open(path) as image:
-                if image.width * image.height > _MAX_PIXELS:
-                    raise InputError(f"has {image.width} x {image.height} pixels, too many", subject=path)
                 yield image
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        ArithmeticError,
-        Image.DecompressionBombError,
-    ) as error:
+    except Image.DecompressionBombError as error:
+        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
+        raise InputError(f"has more than {most} million pixels", subject=path) from error
+    except (OSError, ValueError, SyntaxError, EOFError, ArithmeticError) as error:
         raise InputError("cannot be read as a photograph", subject=path) from error

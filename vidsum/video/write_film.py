@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from av.video.reformatter import ColorRange
 
 from vidsum.errors import InputError
 from vidsum.io.atomic import atomic_write
-from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.types import Interval, Picture, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack
 from vidsum.video.canvas import CanvasPainter, write_title
 from vidsum.video.damage import DecodeLog
@@ -26,7 +27,7 @@ from vidsum.video.mixing import LAYOUT, RATE, TARGET_LUFS, SoundPart, mix_sound,
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.photographs import read_photograph
 from vidsum.video.picture_track import BT709
-from vidsum.video.segments import in_ticks, segment_frames
+from vidsum.video.segments import SegmentFrame, in_ticks, segment_frames
 from vidsum.video.settings import DEFAULT_CRF
 from vidsum.video.timing import read_jumps
 from vidsum.video.write import open_mp4, translate_ffmpeg_errors
@@ -74,8 +75,9 @@ def write_film(
     lengths = accumulate(
         (Fraction(part.end_s) - Fraction(part.start_s) for part in parts), initial=Fraction()
     )
-    edges = [round(length * rate) for length in lengths]
-    edges = [max(edge, number) for number, edge in enumerate(edges)]  # each has a frame
+    edges = [0]
+    for length in islice(lengths, 1, None):
+        edges.append(max(round(length * rate), edges[-1] + 1))  # each has a frame
     painter, warnings, total_s = CanvasPainter(*size), list[str](), float(edges[-1] / rate)
     report = progress or (lambda *_: None)
     with atomic_write(target) as made:
@@ -85,7 +87,7 @@ def write_film(
         ]
         with (
             translate_ffmpeg_errors("cannot be encoded by H.264 and AAC", target),
-            mix_sound(sounds, music, made.parent, progress) as mixed,
+            mix_sound(sounds, music, made.parent, warnings, progress) as mixed,
             open_mp4(made, comment) as output,
         ):
             pictures = _open_track(output, rate, size, crf)
@@ -126,51 +128,62 @@ def _frames_of(
     part: FilmPart, painter: CanvasPainter, count: int, rate: Fraction, warnings: list[str]
 ) -> Iterator[av.VideoFrame]:
     """Yield `count` frames of a part as the film shows them. Raises InputError: it has no picture."""
-    pictures = _video_frames(part, painter, count, rate, warnings) if part.video else _still(part, painter)
+    pictures = _video_frames(part, painter, rate, warnings) if part.video else _still(part, painter)
     last, n_made = None, 0
-    for picture, until in pictures:
-        while n_made < min(until, count):
-            yield picture
-            n_made += 1
-        last = picture
-        if n_made == count:
-            return
+    with closing(pictures):
+        for picture, until in pictures:
+            while n_made < min(until, count):
+                yield picture
+                n_made += 1
+            last = picture
+            if n_made == count:
+                return
     if last is None:
         raise InputError("no frame of its part can be decoded", subject=part.path)
     for _ in range(count - n_made):  # the file ends early
         yield last
 
 
-def _still(part: FilmPart, painter: CanvasPainter) -> Iterator[tuple[av.VideoFrame, int]]:
+def _still(part: FilmPart, painter: CanvasPainter) -> Generator[tuple[av.VideoFrame, int], None, None]:
     """Yield the frame of a photograph, and a number beyond that of any frame of the film."""
     canvas = painter.from_picture(read_photograph(part.path, max(painter.width, painter.height)))
     titled = write_title(canvas, part.title) if part.title else canvas
     yield painter.to_frame(titled), sys.maxsize
 
 
+def _paint(part: FilmPart, painter: CanvasPainter, frame: SegmentFrame, *, is_titled: bool) -> Picture:
+    assert part.video is not None
+    canvas = painter.from_frame(frame.decoded, part.video, part.framing)
+    return write_title(canvas, part.title) if part.title and is_titled else canvas
+
+
 def _video_frames(
-    part: FilmPart, painter: CanvasPainter, count: int, rate: Fraction, warnings: list[str]
-) -> Iterator[tuple[av.VideoFrame, int]]:
+    part: FilmPart, painter: CanvasPainter, rate: Fraction, warnings: list[str]
+) -> Generator[tuple[av.VideoFrame, int], None, None]:
     """Yield each frame of a video's part that the film shows, and the number of the frame after its last."""
     video = part.video
     assert video is not None
     log, name, covered = DecodeLog(), Path(video.path).name, 0
+    passed: SegmentFrame | None = None
     with open_video(video.path) as container:
         stream = video_stream(container, video)
         if hdr := describe_hdr(video.path, stream):
             warnings.append(f"{name}: {hdr}")
         base = stream.time_base or Fraction(1)
         ticks = in_ticks([(part.start_s, part.end_s)], base)
-        for frame in segment_frames(container, stream, ticks, read_jumps(video), log):
-            # frames of the film whose middle comes before the next picture
-            off = (frame.end_tick * base - Fraction(part.start_s)) * rate
-            until = round(off)
-            if until <= covered:
-                continue
-            canvas = painter.from_frame(frame.decoded, video, part.framing)
-            if part.title and covered < _TITLE_S * rate:
-                canvas = write_title(canvas, part.title)
-            yield painter.to_frame(canvas), until
-            covered = until
-    if log.errors or log.damaged:
-        warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")
+        try:
+            for frame in segment_frames(container, stream, ticks, read_jumps(video), log):
+                # frames of the film whose middle comes before the next picture
+                off = (frame.end_tick * base - Fraction(part.start_s)) * rate
+                until = round(off)
+                if until <= covered:
+                    passed = frame
+                    continue
+                canvas = _paint(part, painter, frame, is_titled=covered < _TITLE_S * rate)
+                yield painter.to_frame(canvas), until
+                covered = until
+            if not covered and passed:  # the part is shorter than half a frame of the film
+                yield painter.to_frame(_paint(part, painter, passed, is_titled=True)), 1
+        finally:  # its reader stops where it has enough
+            if log.errors or log.damaged:
+                warnings.append(f"{name}: damaged pictures: {log.errors + log.damaged}")

@@ -22,7 +22,7 @@ from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 from vidsum.models.configs import FullTransNetConfig
-from vidsum.models.scaling import logit
+from vidsum.models.scaling import LEAST_IMPORTANCE, logit
 from vidsum.summary.importance_model import ImportanceModel, build_importance_model, importance
 from vidsum.types import FloatArray
 
@@ -39,7 +39,7 @@ SETTINGS = FullTransNetSettings(
     validation=0,
     device="cpu",
 )
-FOLDS, DRAWS, LEAST = 5, 1, 0.02
+FOLDS, DRAWS = 5, 1
 
 
 def main(target: Path, captions: Path, annotations: Path, splits: Path, folder: Path) -> None:
@@ -78,7 +78,7 @@ def slope_of(pairs: Sequence[tuple[FloatArray, FloatArray]]) -> float:
     """Return the slope of scores on the logit of importance, both centred over each video."""
     together = squares = 0.0
     for curve, scores in pairs:
-        centred = logit(curve, LEAST)
+        centred = logit(curve, LEAST_IMPORTANCE)
         centred = centred - centred.mean()
         together += float((centred * scores).mean())
         squares += float((centred**2).mean())

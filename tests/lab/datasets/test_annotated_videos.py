@@ -1,5 +1,7 @@
 """Annotated videos: published files, all variants of their datasets, repairs and refusals."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -224,6 +226,28 @@ def test_missing_picks_that_do_not_fit_the_frames_are_refused(tmp_path: Path) ->
     path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
     with pytest.raises(InputError, match="picks is missing: every 15th frame is assumed"):
         read_annotated(path)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "f2", "g", "c8", "S3", "M8[s]"])
+@pytest.mark.parametrize("key", ["change_points", "picks", "n_frames", "features", "gtscore", "user_summary"])
+@pytest.mark.parametrize("make", [published, lambda: of_mr_hisum([9, 24, 39])])
+def test_datasets_of_any_type_are_read_or_refused(
+    tmp_path: Path, make: Callable[[], Datasets], key: str, dtype: str
+) -> None:
+    datasets = make()
+    if key not in datasets:
+        return
+    values = np.asarray(datasets[key])
+    stored = values.astype("i8").astype("i8" if dtype[0] == "M" else dtype)
+    path = write(tmp_path / "odd.h5", video_1={**datasets, key: stored})
+    with suppress(InputError):
+        read_annotated(path)
+
+
+def test_change_points_of_booleans_are_refused(tmp_path: Path) -> None:
+    video = of_mr_hisum([9, 24, 39], change_points=np.ones((3, 2), bool))
+    with pytest.raises(InputError, match="change_points holds no numbers"):
+        read_annotated(write(tmp_path / "odd.h5", video_1=video))
 
 
 def with_nan(key: str) -> Datasets:

@@ -1,14 +1,17 @@
-"""A training whose network tells no samples apart ends with an error and leaves no checkpoint."""
+"""A training whose network tells no samples apart in the end is an error and leaves no checkpoint."""
 
 import csv
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from tests.lab.training.small import SETTINGS, small_recipe
 from tests.lab.training.videos import toy_video, toy_videos
@@ -16,8 +19,8 @@ from vidsum.errors import VidsumError
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.training.loop import fit
 from vidsum.lab.training.settings import LoopSettings
-from vidsum.lab.training.spread import Spread, uniform_fault
-from vidsum.lab.training.state import Epoch
+from vidsum.lab.training.spread import Spread, alike_fault, uniform_fault
+from vidsum.lab.training.state import Epoch, is_finished
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.lab.training.train_fulltransnet import example_of, prepare_run, spread_of, train_split
 from vidsum.models.configs import FullTransNetConfig
@@ -53,37 +56,91 @@ def test_spread_is_of_each_steps_choice_and_of_the_last_states(seed: int) -> Non
     assert spread.deviation == pytest.approx(states.std(axis=0).mean(), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("perplexity", "deviation", "is_fault"),
-    [(0.89, 0.05, False), (0.9, 0.5, True), (0.5, 0.049, True), (1.0, 0.0, True), (0.1, 0.7, False)],
-)
-def test_uniform_is_a_high_perplexity_or_a_low_deviation(
-    perplexity: float, deviation: float, is_fault: bool
-) -> None:
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_uniform_is_a_high_perplexity_whatever_the_deviation(perplexity: float, deviation: float) -> None:
     epoch = Epoch(1, 0.5, None, perplexity, deviation)
-    assert (uniform_fault(epoch, 100, Path("split_0")) is not None) == is_fault
+    assert bool(uniform_fault(epoch, 100)) == (perplexity >= 0.9)
+    assert bool(alike_fault(epoch, 100)) == (deviation < 0.05)
 
 
 def test_short_training_may_end_uniform() -> None:
-    assert uniform_fault(Epoch(1, 0.5, None, 1.0, 0.0), 99, Path("split_0")) is None
+    epoch = Epoch(1, 0.5, None, 1.0, 0.0)
+    assert not uniform_fault(epoch, 99)
+    assert not alike_fault(epoch, 99)
 
 
-def test_training_that_ends_uniform_leaves_its_log_alone(tmp_path: Path) -> None:
-    recipe = replace(small_recipe(), spread=lambda model: Spread(0.98, 0.01))
-    with pytest.raises(VidsumError, match=r"does not tell samples apart.* 0\.980 .* 0\.010"):
+def ends_with(*perplexities: float, deviation: float = 0.5) -> Callable[[nn.Module], Spread]:
+    """Return a spread of these perplexities, epoch by epoch; the last one stays."""
+    left = list(perplexities)
+    return lambda _: Spread(left.pop(0) if len(left) > 1 else left[0], deviation)
+
+
+def test_training_that_ends_uniform_has_no_checkpoint_but_its_last_epoch(tmp_path: Path) -> None:
+    recipe = replace(small_recipe(), spread=ends_with(0.3, 0.98))
+    with pytest.raises(VidsumError, match=r"does not tell samples apart.* 0\.980"):
         fit(recipe, LONG, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"log.csv", "last.safetensors.vidsum.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "log.csv",
+        "last.safetensors",
+        "last.safetensors.vidsum.json",
+    }
+    assert not is_finished(tmp_path)
     with (tmp_path / "log.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {(row["perplexity"], row["deviation"]) for row in rows} == {("0.98", "0.01")}
+    assert [row["perplexity"] for row in rows] == ["0.3", *["0.98"] * 24]
 
 
-def test_uniform_training_that_was_killed_before_the_error_ends_with_it(tmp_path: Path) -> None:
-    fit(small_recipe(), LONG, tmp_path)
-    uniform = replace(small_recipe(), spread=lambda model: Spread(0.98, 0.01))
+def test_training_whose_best_epoch_was_uniform_but_not_its_last_is_fine(tmp_path: Path) -> None:
+    recipe = replace(small_recipe(), spread=ends_with(0.95, 0.3), validate=lambda model: 0.0)
+    fitted = fit(recipe, LONG, tmp_path)
+    assert (fitted.best.epoch, fitted.best.perplexity, fitted.warnings) == (1, 0.95, ())
+    assert fitted.checkpoint.is_file()
+
+
+def test_states_that_are_alike_are_a_warning(tmp_path: Path) -> None:
+    recipe = replace(small_recipe(), spread=ends_with(0.321, deviation=0.015))
+    (warning,) = fit(recipe, LONG, tmp_path / "split_0").warnings
+    assert warning.startswith("split_0: samples look alike")
+    assert "0.015" in warning
+
+
+def test_uniform_training_of_a_papers_figures_is_a_warning(tmp_path: Path) -> None:
+    fitted = fit(replace(small_recipe(), spread=ends_with(0.98), may_be_uniform=True), LONG, tmp_path)
+    (warning,) = fitted.warnings
+    assert "does not tell samples apart" in warning
+    assert fitted.checkpoint.is_file()
+
+
+@pytest.mark.parametrize("target", ["next", "same-step"])
+def test_uniform_fulltransnet_is_refused_unless_it_only_repeats_the_papers_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: Literal["next", "same-step"]
+) -> None:
+    monkeypatch.setattr("vidsum.lab.training.spread.MAX_PERPLEXITY", 0.0)
+    monkeypatch.setattr("vidsum.lab.training.spread.LEAST_STEPS", 1)
+    videos = toy_videos(6)
+    settings = FullTransNetSettings(
+        model=replace(SMALL, target=target), loop=LoopSettings(epochs=1), validation=0, device="cpu"
+    )
+    run = prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
+    if target == "next":
+        with pytest.raises(VidsumError, match="does not tell samples apart"):
+            train_split(run, 0)
+    else:
+        assert any("does not tell samples apart" in warning for warning in train_split(run, 0)[1])
+
+
+@pytest.mark.parametrize("with_best", [True, False])
+def test_uniform_training_that_ended_ends_with_the_error_again(tmp_path: Path, with_best: bool) -> None:
+    """Also where it was killed between the last epoch and the error."""
+    uniform = replace(small_recipe(), spread=ends_with(0.98))
+    fit(replace(uniform, may_be_uniform=True), LONG, tmp_path)
+    if not with_best:
+        (tmp_path / "best.safetensors").unlink()
+    last = (tmp_path / "last.safetensors").read_bytes()
     with pytest.raises(VidsumError, match="does not tell samples apart"):
-        fit(uniform, LONG, tmp_path, overwrite=True)
+        fit(uniform, LONG, tmp_path)
     assert not (tmp_path / "best.safetensors").exists()
+    assert (tmp_path / "last.safetensors").read_bytes() == last
 
 
 def test_log_of_fulltransnet_shows_how_its_choice_sharpens(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,9 +145,12 @@ def first_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[
 
     def make(seed: int) -> torch.Tensor:
         models: list[FullTransNet] = []
-        monkeypatch.setattr(
-            "vidsum.lab.training.train_fulltransnet.fit", lambda recipe, *_, **__: models.append(recipe.model)
-        )
+
+        def fit(recipe: Any, *_: Any, **__: Any) -> SimpleNamespace:
+            models.append(recipe.model)
+            return SimpleNamespace(warnings=())
+
+        monkeypatch.setattr("vidsum.lab.training.train_fulltransnet.fit", fit)
         settings = replace(SETTINGS, loop=LoopSettings(seed=seed))
         train_split(prepare_run(VIDEOS, SPLITS, settings, tmp_path, overwrite=True), 0)
         return models[0].encoder[0].feed_forward.inner.weight

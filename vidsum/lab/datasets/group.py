@@ -32,6 +32,9 @@ _OTHER_NAMES = {
     "user_scores": ("user_anno", "user_score"),
 }
 
+_COUNTS = ("change_points", "picks", "n_frames", "n_steps", "fps")
+"""Datasets that count: true and false are no numbers there."""
+
 
 @dataclass(frozen=True, eq=False)
 class H5Group:
@@ -51,7 +54,7 @@ class H5Group:
         if stored is None:
             return None
         value = np.asarray(self.arrays[stored])
-        if value.dtype.kind not in "biuf" or value.size == 0:
+        if value.dtype.kind not in ("iuf" if key in _COUNTS else "biuf") or value.size == 0:
             raise self.fault(f"{stored} holds no numbers")
         if not np.isfinite(value).all() or np.abs(value.astype(np.float64)).max() > _LARGEST:
             raise self.fault(f"{stored} holds NaN, infinite or absurdly large values")

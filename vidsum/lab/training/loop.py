@@ -22,7 +22,7 @@ from vidsum.errors import Mention, VidsumError, fill
 from vidsum.io.atomic import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
-from vidsum.lab.training.spread import Spread, uniform_fault
+from vidsum.lab.training.spread import Spread, alike_fault, uniform_fault
 from vidsum.lab.training.state import Epoch
 from vidsum.types import Progress
 
@@ -50,6 +50,7 @@ class Recipe(Generic[Model, Example]):
     lr_share: Callable[[float], float] = lambda done: 1.0
     """Fraction of the optimizer's learning rate by the number of epochs done."""
     spread: Callable[[Model], Spread] | None = None  # called like `validate`, for the log
+    may_be_uniform: bool = False  # whether a model that ends uniform, see `uniform_fault`, is a warning
     max_norm: float | None = None  # gradient clipping norm
 
 
@@ -61,6 +62,7 @@ class FitResult:
     best: Epoch
     checkpoint: Path  # the weights of the best epoch
     up_to_date: bool  # whether there was nothing left to do
+    warnings: tuple[str, ...] = ()
 
 
 def fit(
@@ -79,7 +81,7 @@ def fit(
     epochs done, epochs). Raises OutputError: the folder holds another run or foreign files, or cannot be
     written to.
     InputError: its run is damaged. VidsumError: NaN or infinity, or a model that ends uniform, see
-    `uniform_fault`, whose weights are removed.
+    `uniform_fault`, whose `best.safetensors` is removed.
     """
     if recipe.validate is None:
         settings = replace(settings, patience=None)
@@ -90,6 +92,8 @@ def fit(
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
     history = () if overwrite else state.load_state(folder, recipe.model, recipe.optimizer, facts)
     resumed = len(history)
+    if not is_over(history, settings) or recipe.may_be_uniform or not _uniform(recipe, history):
+        state.require_best(folder, resumed)
     if not (overwrite or is_over(history, settings)):
         state.require_ours(folder)
     while not is_over(history, settings):
@@ -108,12 +112,26 @@ def fit(
             finished=is_over(history, settings),
             overwrite=overwrite,
         )
-    if recipe.spread is not None:
-        n_steps = len(history) * len(recipe.examples(1))
-        if fault := uniform_fault(best_of(history), n_steps, folder):
-            state.drop_weights(folder)
-            raise fault
-    return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
+    uniform = _uniform(recipe, history)
+    if uniform and not recipe.may_be_uniform:
+        state.drop_best(folder)
+        hint = "learn with the norm before each sub-layer ({}), or with a longer {}"
+        raise VidsumError(
+            uniform, hint=fill(hint, Mention("norm", "before"), Mention("warm_up")), subject=folder
+        )
+    faults = [uniform, alike_fault(history[-1], _n_steps(recipe, history))]
+    warnings = tuple(f"{folder.name}: {fault}" for fault in faults if fault)
+    up_to_date = resumed == len(history)
+    return FitResult(history, best_of(history), folder / state.BEST, up_to_date, warnings)
+
+
+def _uniform(recipe: Recipe[Model, Example], history: Sequence[Epoch]) -> str:
+    return uniform_fault(history[-1], _n_steps(recipe, history))
+
+
+def _n_steps(recipe: Recipe[Model, Example], history: Sequence[Epoch]) -> int:
+    """Return the steps of a training whose spread is measured, see `LEAST_STEPS`; else 0."""
+    return len(history) * len(recipe.examples(1)) if recipe.spread is not None else 0
 
 
 def best_of(history: Sequence[Epoch]) -> Epoch:

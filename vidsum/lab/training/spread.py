@@ -5,11 +5,9 @@ uniform, and the loss looks no worse than in an early epoch.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from vidsum.errors import Mention, VidsumError
-from vidsum.lab.training.state import LOG, Epoch
+from vidsum.lab.training.state import Epoch
 
 MAX_PERPLEXITY: Final = 0.9
 MIN_DEVIATION: Final = 0.05
@@ -25,21 +23,18 @@ class Spread:
     deviation: float  # over time, of the states of the encoder's last layer
 
 
-def uniform_fault(best: Epoch, n_steps: int, folder: Path) -> VidsumError | None:
-    """Return the error of a training that ended uniform after a number of steps; None where it did not."""
-    perplexity, deviation = best.perplexity, best.deviation
-    if perplexity is None or deviation is None or n_steps < LEAST_STEPS:
-        return None
-    if perplexity < MAX_PERPLEXITY and deviation >= MIN_DEVIATION:
-        return None
-    return VidsumError(
-        f"the model does not tell samples apart: its choice has a perplexity of {perplexity:.3f} of their "
-        f"number, its states a deviation over time of {deviation:.3f}; there is no checkpoint, only {LOG}",
-        hint=(
-            "learn with the norm before each sub-layer (",
-            Mention("norm", "before"),
-            "), or with ",
-            Mention("warm_up", 2.0),
-        ),
-        subject=folder,
+def uniform_fault(last: Epoch, n_steps: int) -> str:
+    """Return what is wrong with a training that ended uniform after a number of steps; else nothing."""
+    if last.perplexity is None or n_steps < LEAST_STEPS or last.perplexity < MAX_PERPLEXITY:
+        return ""
+    return (
+        "the model does not tell samples apart: its choice has a perplexity of "
+        f"{last.perplexity:.3f} of their number"
     )
+
+
+def alike_fault(last: Epoch, n_steps: int) -> str:
+    """Return what is odd where the states of all samples are alike: the choice may differ all the same."""
+    if last.deviation is None or n_steps < LEAST_STEPS or last.deviation >= MIN_DEVIATION:
+        return ""
+    return f"samples look alike to the decoder: the states deviate over time by {last.deviation:.3f}"

@@ -94,7 +94,7 @@ def load_state(
 ) -> tuple[Epoch, ...]:
     """Load the state in the folder, if any, into model and optimizer; return its epochs.
 
-    Raises OutputError: a run with other facts. InputError: a file of the run is damaged or missing.
+    Raises OutputError: a run with other facts. InputError: a file of the run is damaged.
     """
     if not (folder / LAST).exists():
         return ()
@@ -102,10 +102,6 @@ def load_state(
         header, tensors = read_tensors(folder / LAST, SCHEMA)
         require_same(header.get("run", {}), facts, folder)
         history = _history(header, folder / LAST)
-        if not (folder / BEST).is_file():
-            raise InputError(
-                f"is missing, though the run has got to epoch {len(history)}", subject=folder / BEST
-            )
     except InputError as error:
         raise InputError(error.text, hint=_ANEW, subject=error.subject) from error
     model.load_state_dict(_with_prefix("model.", tensors))
@@ -122,9 +118,16 @@ def clear(folder: Path) -> None:
     _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: False))
 
 
-def drop_weights(folder: Path) -> None:
-    """Remove the files of the run in a folder but its log; see `clear`."""
-    _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: name == LOG))
+def drop_best(folder: Path) -> None:
+    """Remove the checkpoint of the run in a folder; its log and the last epoch's state stay. See `clear`."""
+    _files(folder, ()).write(None, {}, overwrite=True, compose=lambda _: ({}, lambda name: name != BEST))
+
+
+def require_best(folder: Path, n_epochs: int) -> None:
+    """Raise an InputError where the run in a folder, of some epochs, lacks its checkpoint."""
+    if n_epochs and not (folder / BEST).is_file():
+        fault = f"is missing, though the run has got to epoch {n_epochs}"
+        raise InputError(fault, hint=_ANEW, subject=folder / BEST)
 
 
 def clear_runs(out: Path) -> None:
@@ -160,9 +163,9 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
 
 def is_finished(folder: Path) -> bool:
     """Return whether a folder has a checkpoint, and no state of a training that would go on."""
-    if not (folder / LAST).is_file():
-        return (folder / BEST).is_file()
-    return bool(read_tensors(folder / LAST, SCHEMA)[0].get("finished"))
+    if not (folder / BEST).is_file():
+        return False
+    return not (folder / LAST).is_file() or bool(read_tensors(folder / LAST, SCHEMA)[0].get("finished"))
 
 
 def _history(header: Mapping[str, Any], source: Path) -> tuple[Epoch, ...]:

@@ -75,7 +75,7 @@ class SplitOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FullTransNetSettings(Checked):
-    """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
+    """Training FullTransNet, with the defaults of the paper, which has no patience, validation or warm-up."""
 
     PANEL = "Training"
 
@@ -106,9 +106,10 @@ class FullTransNetSettings(Checked):
     )
     warm_up: float = option(
         "Epochs in which the learning rate rises to its full value.",
-        0.0,
+        2.0,
         min=0,
-        more="Without, the states of six layers that end in a norm can become the same for all samples.",
+        more="The paper has none: the states of six layers that end in a norm can become the same for all "
+        "samples.",
     )
     anneal: bool = option(
         "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)

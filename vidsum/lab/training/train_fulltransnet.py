@@ -122,6 +122,7 @@ def train_split(
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
         lr_share=settings.lr_share,
         spread=partial(spread_of, examples=[make() for make in [*examples(1).values()][:_MEASURED]]),
+        may_be_uniform=not settings.model.decodes,  # such a model only repeats a paper's figures
     )
     fitted = fit(
         recipe,
@@ -131,7 +132,7 @@ def train_split(
         overwrite=overwrite,
         progress=progress,
     )
-    return fitted, warnings
+    return fitted, (*warnings, *fitted.warnings)
 
 
 @torch.inference_mode()

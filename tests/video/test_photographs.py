@@ -1,0 +1,92 @@
+"""Photographs of any kind as 8-bit RGB pictures."""
+
+import struct
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from vidsum.errors import InputError
+from vidsum.video.photographs import probe_photograph, read_photograph
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_sixteen_bit_grey_is_scaled(suffix: str, tmp_path: Path) -> None:
+    grey = np.linspace(0, 65535, 64 * 48).reshape(48, 64).astype(np.uint16)
+    Image.fromarray(grey).save(path := tmp_path / f"grey{suffix}")
+    picture = read_photograph(str(path), 64).astype(int)
+    assert np.abs(picture - (grey / 257)[..., None]).max() <= 1
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_what_is_transparent_is_white(mode: str, tmp_path: Path) -> None:
+    image = Image.new("RGBA", (40, 30), (0, 0, 0, 0))
+    image.paste((0, 0, 0, 255), (0, 0, 20, 30))
+    image.convert(mode).save(path := tmp_path / "clear.png")
+    picture = read_photograph(str(path), 40)
+    assert picture[15, 10].tolist() == [0, 0, 0]
+    assert picture[15, 30].tolist() == [255, 255, 255]
+
+
+def test_a_photograph_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Image.new("L", (1500, 1400)).save(path := tmp_path / "large.png")
+    monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 1_000_000)
+    with pytest.raises(InputError, match="has more than 2 million pixels"):
+        probe_photograph(str(path))
+
+
+def _box(kind: bytes, *content: bytes) -> bytes:
+    data = b"".join(content)
+    return struct.pack(">I4s", 8 + len(data), kind) + data
+
+
+def _full(kind: bytes, *content: bytes, version: int = 0) -> bytes:
+    return _box(kind, bytes([version, 0, 0, 0]), *content)
+
+
+def make_heic(path: Path, picture: Image.Image) -> Path:
+    """Write a picture as HEIC: the frame of an MP4 with H.265 as an item, with the decoder's parameters."""
+    film = path.with_suffix(".mp4")
+    with av.open(str(film), "w") as container:
+        stream = container.add_stream(
+            "libx265", rate=1, options={"crf": "5", "x265-params": "log-level=none"}
+        )
+        stream.width, stream.height, stream.pix_fmt = *picture.size, "yuv420p"
+        container.mux([*stream.encode(av.VideoFrame.from_image(picture)), *stream.encode(None)])
+    with av.open(str(film)) as container:
+        sample = next(bytes(packet) for packet in container.demux(video=0) if packet.size)
+    content = film.read_bytes()
+    place = content.index(b"hvcC") - 4
+    facts = content[place : place + struct.unpack(">I", content[place : place + 4])[0]]
+    size = _full(b"ispe", struct.pack(">II", *picture.size))
+    entry = _full(b"infe", struct.pack(">HH4s", 1, 0, b"hvc1"), b"\0", version=2)
+    properties = _box(
+        b"iprp", _box(b"ipco", facts, size), _full(b"ipma", struct.pack(">IHBBB", 1, 1, 2, 0x81, 2))
+    )
+
+    def meta(offset: int) -> bytes:
+        return _full(
+            b"meta",
+            _full(b"hdlr", struct.pack(">I4s12x", 0, b"pict"), b"\0"),
+            _full(b"pitm", struct.pack(">H", 1)),
+            _full(b"iloc", struct.pack(">HHHHHII", 0x4400, 1, 1, 0, 1, offset, len(sample))),
+            _full(b"iinf", struct.pack(">H", 1), entry),
+            properties,
+        )
+
+    kind = _box(b"ftyp", b"heic", bytes(4), b"mif1heic")
+    offset = len(kind) + len(meta(0)) + 8
+    path.write_bytes(kind + meta(offset) + _box(b"mdat", sample))
+    return path
+
+
+def test_heic_is_decoded(tmp_path: Path) -> None:
+    image = Image.new("RGB", (128, 64), (200, 40, 40))
+    image.paste((30, 60, 200), (64, 0, 128, 64))
+    path = make_heic(tmp_path / "a.heic", image)
+    facts, picture = probe_photograph(str(path)), read_photograph(str(path), 128).astype(int)
+    assert (facts.width, facts.height) == (128, 64)
+    assert picture[32, 20] == pytest.approx([200, 40, 40], abs=12)
+    assert picture[32, 100] == pytest.approx([30, 60, 200], abs=12)
