@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.summary.reel_exclusion import ReelPart
 from vidsum.summary.reel_parts import (
     _MOST_PARTS,
     ReelInput,
-    ReelPart,
     _bounded,
     choose_parts,
     photograph_input,

@@ -29,13 +29,12 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
+from vidsum.pipelines.reel_speech import speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
 from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
 from vidsum.shots.settings import ShotSettings
-from vidsum.speech.silence import voice_spans
-from vidsum.speech.voice import RATE
 from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
@@ -49,8 +48,7 @@ from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Sel
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.listen import probe_sound
 from vidsum.video.photographs import PhotographInfo
 from vidsum.video.timing import read_frame_times
 
@@ -58,7 +56,6 @@ Snap = Literal["auto", "speech", "sentence", "none"]
 _LONGEST_S: Final = 5.0  # of a part without speech
 _LONGEST_SPEECH_S: Final = 20.0
 _EARLY_S: Final = 5e-4
-_PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
 def make_reel(
@@ -271,7 +268,7 @@ class _ReelWork:
             if isinstance(recording.info, VideoInfo):
                 start_s, end_s = on_frames(recording.info, start_s, end_s)
                 if self.music:
-                    speech = _speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
+                    speech = speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
             made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, speech=speech))
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
@@ -341,19 +338,3 @@ def on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
     place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)
     first_s = float(times[place])
     return first_s, min(first_s + end_s - start_s, video.duration_s)
-
-
-def _speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None) -> tuple[Interval, ...]:
-    """Return the spans of a part in which somebody speaks: by its transcript, else by a voice detector."""
-    start_s, end_s = part
-    if said is None and video.has_audio and has_extra("speech"):
-        sound, length_s = probe_sound(video.path, video), end_s - start_s
-        blocks = read_sound(sound, RATE, length_s, DecodeLog(), start_s)
-        try:
-            said = [(low + start_s, high + start_s) for low, high in voice_spans([next(blocks)], _PAUSE_S)]
-        except InputError:  # its sound cannot be decoded
-            said = []
-        finally:
-            blocks.close()
-    spans = [(max(low, start_s), min(high, end_s)) for low, high in said or ()]
-    return tuple((low, high) for low, high in spans if low < high)

@@ -20,6 +20,7 @@ from vidsum.summary.constraints import ENOUGH, VideoFrames, cut_edges, frames_at
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
+from vidsum.summary.reel_exclusion import Exclusion, ReelPart
 from vidsum.summary.settings import SHORTEST_S
 from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
@@ -28,26 +29,9 @@ from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
 _MOST_PARTS: Final = 1500  # of all inputs together: time grows with their square
 _LOOKS: Final = 8  # pictures that stand for an input
-_APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
 _QUARTERS: Final = 4  # parts of a day, by its inputs
 _TICKS: Final = 1000  # a second
 _ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
-
-
-@dataclass(frozen=True, eq=False)
-class ReelPart:
-    """A part [start_s, end_s) of an input."""
-
-    start_s: float
-    end_s: float
-    importance: float  # in deviations of people's scores, above the input's mean
-    n_shots: int
-    spoken: float  # how certain it is that something is said, in [0, 1]
-    look: FloatArray  # [D] mean feature
-
-    @property
-    def length_s(self) -> float:
-        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +174,7 @@ def _choose(
     most_s: float,
     spoken_s: float,
 ) -> list[ChosenPart]:
-    """Return the parts for a budget; for the limits, see `_Exclusion`."""
+    """Return the parts for a budget; for the limits, see `Exclusion`."""
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
     longest_s = min(budget_s, spoken_s)
     parts = _bounded(
@@ -207,7 +191,7 @@ def _choose(
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
     alike = terms.rows @ terms.rows.T >= cosine
-    exclusion = _Exclusion([part for _, part in parts], sources, alike, most_s, spoken_s)
+    exclusion = Exclusion([part for _, part in parts], sources, alike, most_s, spoken_s)
     numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
@@ -323,38 +307,3 @@ def _times(inputs: Sequence[ReelInput]) -> BoolArray:
             of_days[member, number * _QUARTERS + first : number * _QUARTERS + last] = True
     repeats = ceil(len(inputs) / of_days.shape[1])
     return np.hstack([np.repeat(of_days, repeats, axis=1), np.eye(len(inputs), dtype=np.bool_)])
-
-
-class _Exclusion:
-    """Which parts may not join others: too near, too much of one clip, or alike."""
-
-    def __init__(
-        self,
-        parts: Sequence[ReelPart],
-        sources: IntArray,
-        alike: BoolArray,
-        most_s: float,
-        spoken_s: float,
-    ) -> None:
-        """Take N parts with their inputs [N], and which look alike, [N, N].
-
-        Of one input, silent parts have at most `most_s` together, and speech `spoken_s`.
-        """
-        self._sources, self._alike = sources, alike
-        self._most_s, self._spoken_s = most_s, spoken_s
-        self._starts = np.array([part.start_s for part in parts])
-        self._ends = np.array([part.end_s for part in parts])
-        self._silent = np.array([not part.spoken for part in parts])
-
-    def excluded(self, chosen: Sequence[int], unit: int) -> IntArray:
-        """Return which parts may not join any more where `unit` joins the chosen ones."""
-        same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
-        apart_s = np.where(silent, _APART_S, 0.0)
-        near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
-        is_out = (same & near) | (silent & self._alike[unit])
-        lengths, limited = self._ends - self._starts, same & (self._silent == self._silent[unit])
-        used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
-        limit_s = self._most_s if self._silent[unit] else self._spoken_s
-        is_out |= limited & (used_s + lengths > limit_s + 1e-6)
-        is_out[unit] = True
-        return np.flatnonzero(is_out)
