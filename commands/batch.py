@@ -114,7 +114,8 @@ def run_verb(
         with contextlib.closing(answering) as finished:
             for answer in finished:
                 with display.paused():
-                    render(answer, common, n_inputs=len(inputs))
+                    is_joint = any(item.is_joint for item in inputs)
+                    render(answer, common, n_inputs=0 if is_joint else len(inputs))
                 if not (rank or collect):
                     answers.clear()  # they may be large
                 answers.append(answer)

@@ -21,7 +21,7 @@ from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.options import Checked, option
 from vidsum.outputs.names import require_suffix
-from vidsum.summary.settings import ReelSettings, Selection
+from vidsum.summary.settings import SPEECH_HINT, ReelSettings, Selection
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -118,7 +118,10 @@ def make_one(
 
     def describe(result: Reel, names: str) -> Reply:
         made.append(result)
-        return Reply(lines=(_describe(names, result),), table=_table(result))
+        hints = _speech_hint(result) if speech.snap == "auto" else ()
+        return Reply(
+            lines=(*hints, _describe("" if names == item.name else names, result)), table=_table(result)
+        )
 
     def write_video(result: Reel, path: Path) -> tuple[str, ...]:
         return encode_reel(result, path, extraction.device, progress)
@@ -147,6 +150,12 @@ def make_one(
     )
 
 
+def _speech_hint(reel: "Reel") -> tuple[str, ...]:
+    """Return a line about clips with sound whose speech was not considered, if there are any."""
+    considered = [part["speech"] for part in reel.provenance["inputs"] if "speech" in part]
+    return () if all(considered) else (SPEECH_HINT,)
+
+
 def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
     rows = [("", "from", "start", "end", "why")]
     for number, segment in enumerate(reel.segments, 1):
@@ -158,7 +167,11 @@ def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
 
 def _describe(name: str, reel: "Reel") -> str:
     used = len({segment.source for segment in reel.segments})
-    line = f"{name}: {format_time(reel.duration_s)} of {used} of {len(reel.sources)} inputs"
+    line = f"{format_time(reel.duration_s)} from {used} of {len(reel.sources)} inputs"
+    if name:
+        line = f"{name}: {line}"
+    if reel.left_out:
+        line += f", {len(reel.left_out)} left out"
     if reel.budget_note:
         line += f" (budget {format_time(reel.budget_s)}: {reel.budget_note})"
     return line

@@ -25,7 +25,7 @@ from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.outputs.artifacts import Writer
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import Selection
+from vidsum.summary.settings import SPEECH_HINT, Selection
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding, Styling
 
@@ -198,7 +198,7 @@ def _speech_hint(summary: "Summary") -> tuple[str, ...]:
     is_silent = summary.video is None or not summary.video.audio_codec
     if is_silent or "speech" in summary.provenance["summary"]:
         return ()
-    return ("speech was not considered: --snap speech makes a transcript first",)
+    return (SPEECH_HINT,)
 
 
 def _describe(name: str, summary: "Summary") -> str:

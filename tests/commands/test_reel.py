@@ -87,7 +87,7 @@ def test_a_film_in_order_of_recording(run: Run, folder: Path) -> None:
         assert float(container.duration or 0) / av.time_base == pytest.approx(
             document["duration_s"], abs=0.05
         )
-    assert "4 of 4 inputs" in ran.out
+    assert "from 4 of 4 inputs" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.summary.reel_exclusion import ReelPart
 from vidsum.summary.reel_parts import (
     _MOST_PARTS,
     ReelInput,
-    ReelPart,
     _bounded,
     choose_parts,
     photograph_input,
@@ -76,6 +76,52 @@ def test_every_day_is_shown() -> None:
     chosen = choose_parts(inputs, EXTRACTOR, 12.0, 5.0)
     assert chosen[-1].source == 8
     assert chosen[-1].reason == "time"
+
+
+def some_inputs(seed: int) -> list[ReelInput]:
+    draw = np.random.default_rng(seed)
+    return [
+        source(
+            *(
+                part(int(draw.integers(40)), 6.0 * place, float(draw.uniform(2, 5)), float(draw.normal()))
+                for place in range(draw.integers(1, 6))
+            ),
+            day=f"2024-07-{draw.integers(10, 13)}",
+        )
+        for _ in range(draw.integers(2, 9))
+    ]
+
+
+def used_s(inputs: list[ReelInput], budget_s: float, most_s: float | None = 5.0) -> float:
+    return sum(made.end_s - made.start_s for made in choose_parts(inputs, EXTRACTOR, budget_s, most_s))
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32 - 1), st.floats(1.0, 100.0), st.sampled_from([5.0, 12.0, None]))
+def test_more_budget_than_the_reel_uses_changes_nothing(
+    seed: int, factor: float, most_s: float | None
+) -> None:
+    inputs = some_inputs(seed)
+    longest_s = used_s(inputs, 1e5, most_s)
+    assert used_s(inputs, longest_s / 0.9 * factor + 1e-6, most_s) == longest_s
+    assert used_s(inputs, longest_s / (1 + factor), most_s) <= longest_s
+
+
+def test_speech_of_one_input_has_half_of_the_budget() -> None:
+    talk = source(*(part(number, 10.0 * number, 8, spoken=1.0) for number in range(4)))
+    others = [source(part(10 + number, 0, 4)) for number in range(3)]
+    chosen = choose_parts([talk, *others], EXTRACTOR, 30.0, 5.0)
+    assert sum(made.end_s - made.start_s for made in chosen if made.source == 0) == 8
+    assert len(choose_parts([talk], EXTRACTOR, 30.0, 5.0)) == 3
+
+
+def test_reasons_tell_segments_apart() -> None:
+    inputs = [source(part(number, 0, 3), day="2024-07-13") for number in range(8)]
+    inputs[2] = source(part(2, 0, 3, importance=3.0), day="2024-07-13")
+    inputs[5] = source(part(5, 0, 3, spoken=1.0), day="2024-07-13")
+    inputs.append(source(part(20, 0, 3), day="2024-07-14"))
+    reasons = [made.reason for made in choose_parts(inputs, EXTRACTOR, 60.0, 5.0)]
+    assert (reasons[2], reasons[5], reasons[8]) == ("importance", "speech", "time")
 
 
 def test_of_two_alike_the_better_is_taken() -> None:

@@ -25,9 +25,7 @@ class CommonOptions:
 
     PANEL = "Output"
 
-    recursive: bool = option(
-        "Include videos in subfolders.", False, flags=("--recursive", "-r"), panel=ADVANCED
-    )
+    recursive: bool = option("Include subfolders.", False, flags=("--recursive", "-r"), panel=ADVANCED)
     from_file: str | None = option(
         "File with one input per line, or separated by NUL (find -print0); - for stdin.",
         None,

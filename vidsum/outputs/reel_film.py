@@ -12,6 +12,7 @@ from vidsum.outputs.timelines import require_unchanged
 from vidsum.pipelines.clip_style import choose_framing
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.reel import Reel, ReelSegment
+from vidsum.results.result import count_text
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.framing import Framing
 from vidsum.video.write_film import FilmPart, write_film
@@ -28,7 +29,7 @@ def encode_reel(reel: Reel, path: Path, device: str, progress: Progress | None) 
     if reel.music:
         require_unchanged(reel.music)
     parts = [*_parts_of(reel, device, progress)]
-    return write_film(
+    warnings = write_film(
         parts,
         (canvas.width, canvas.height),
         canvas.rate,
@@ -36,6 +37,12 @@ def encode_reel(reel: Reel, path: Path, device: str, progress: Progress | None) 
         music=reel.music.path if reel.music else None,
         comment=label_of(reel.provenance),
         progress=progress,
+    )
+    whole = {part.path for part in parts if part.framing and part.framing.is_whole}
+    return (
+        (*warnings, f"{count_text(len(whole), 'clip')} shown whole: no crop shows enough")
+        if whole
+        else warnings
     )
 
 

@@ -247,7 +247,8 @@ def _joint_text(
     if not conformed:
         return text, ()
     others = f" and {len(conformed) - 1} more" if conformed[1:] else ""
-    return text, (f"{conformed[0]}{others}: not at the timeline's {first.fps:g} frames per second",)
+    fault = f"the timeline has {first.fps:g} frames per second, so pictures are repeated or left out"
+    return text, (f"{conformed[0]}{others}: {fault}",)
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:

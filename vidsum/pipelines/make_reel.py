@@ -30,29 +30,26 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
+from vidsum.pipelines.reel_speech import speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
 from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
 from vidsum.shots.settings import ShotSettings
-from vidsum.speech.silence import voice_spans
-from vidsum.speech.voice import RATE
 from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
-    SHORTEST_S,
     ChosenPart,
     ReelInput,
     choose_parts,
     clip_input,
 )
 from vidsum.summary.score import load_importance_checkpoint, slope_of
-from vidsum.summary.settings import SHIPPED_MODEL, ReelSettings, Selection
+from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.listen import probe_sound
 from vidsum.video.photographs import PhotographInfo
 from vidsum.video.timing import read_frame_times
 
@@ -60,11 +57,10 @@ Snap = Literal["auto", "speech", "sentence", "none"]
 _LONGEST_S: Final = 5.0  # of a part without speech
 _LONGEST_SPEECH_S: Final = 20.0
 _EARLY_S: Final = 5e-4
-_PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
 
 
 def make_reel(
-    sources: Iterable[VideoPath],
+    sources: VideoPath | Iterable[VideoPath],
     budget: str | float = ReelSettings.budget,
     *,
     progress: Progress | None = None,
@@ -73,7 +69,7 @@ def make_reel(
     """Choose the best of many clips and photographs for one film; `vidsum.write_video` writes it.
 
     Args:
-        sources: videos, photographs, and folders of them.
+        sources: a video, photograph or folder of them, or several.
         budget: maximum length, as a time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15).
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.summary.settings.ReelSettings`, such as `order="name"`, and of
@@ -84,8 +80,9 @@ def make_reel(
     """
     kinds = (ReelSettings, Extraction)
     settings, extraction = all_from_keywords(make_reel, kinds, {"budget": budget, **options})
-    if isinstance(sources, str | os.PathLike):
-        raise UsageError("expected a list of inputs", hint="vidsum.make_reel([source])")
+    sources = [sources] if isinstance(sources, str | os.PathLike) else [*sources]
+    if not sources:
+        raise UsageError("no inputs are given", hint='vidsum.make_reel("Holiday")')
     paths = expand(map(source_path, sources), takes=is_media)
     return plan_reel(paths, settings, extraction, progress=progress).run(progress)
 
@@ -137,17 +134,20 @@ class _ReelWork:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        facts = without_defaults(self.settings, "music", "budget")
-        facts["budget_s"] = self.budget_s
+        chosen = without_defaults(self.settings, "music", "budget")
+        chosen["budget_s"] = self.budget_s
         if self.music:
-            facts["music"] = {"bytes": self.music.bytes, "sha256": self.music.sha256}
+            chosen["music"] = {"bytes": self.music.bytes, "sha256": self.music.sha256}
         inputs = list[dict[str, Any]]()
         for recording in self.recordings:
-            made_by = {}
+            made_by = dict[str, Any]()
             if isinstance(recording.info, VideoInfo):
-                made_by = {"analysis": digest_of(self._plan(recording).provenance)}
+                facts = self._plan(recording).provenance
+                made_by = {"analysis": digest_of(facts)}
+                if recording.info.has_audio:
+                    made_by["speech"] = "speech" in facts["summary"]
             inputs.append({**recording.file, **made_by})
-        return {"vidsum": __version__, "reel": facts, "inputs": inputs}
+        return {"vidsum": __version__, "reel": chosen, "inputs": inputs}
 
     def _plan(self, recording: Recording) -> Plan[Analysis]:
         video_input = open_video_input(recording.path, self.extraction)
@@ -245,7 +245,7 @@ class _ReelWork:
             if isinstance(recording.info, VideoInfo):
                 start_s, end_s = on_frames(recording.info, start_s, end_s)
                 if self.music:
-                    speech = _speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
+                    speech = speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
             made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, speech=speech))
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
@@ -315,19 +315,3 @@ def on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
     place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)
     first_s = float(times[place])
     return first_s, min(first_s + end_s - start_s, video.duration_s)
-
-
-def _speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None) -> tuple[Interval, ...]:
-    """Return the spans of a part in which somebody speaks: by its transcript, else by a voice detector."""
-    start_s, end_s = part
-    if said is None and video.has_audio and has_extra("speech"):
-        sound, length_s = probe_sound(video.path, video), end_s - start_s
-        blocks = read_sound(sound, RATE, length_s, DecodeLog(), start_s)
-        try:
-            said = [(low + start_s, high + start_s) for low, high in voice_spans([next(blocks)], _PAUSE_S)]
-        except InputError:  # its sound cannot be decoded
-            said = []
-        finally:
-            blocks.close()
-    spans = [(max(low, start_s), min(high, end_s)) for low, high in said or ()]
-    return tuple((low, high) for low, high in spans if low < high)

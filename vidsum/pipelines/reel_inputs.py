@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -54,6 +54,12 @@ class Recording:
         return self.info.width, self.info.height
 
     @property
+    def has_clock(self) -> bool:
+        """Whether the file says the offset of the recorder's clock; clips with times in UTC do not."""
+        offset = self.recorded.utcoffset() if self.recorded else None
+        return offset is not None and (bool(offset) or isinstance(self.info, PhotographInfo))
+
+    @property
     def day(self) -> str:
         """The day as the file says it, such as `2024-07-14`; empty where it is not known."""
         return self.recorded.date().isoformat() if self.recorded else ""
@@ -99,7 +105,20 @@ def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[li
                 left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
         except InputError as error:
             left_out.append(LeftOut(path, error.words))
-    return recordings, left_out
+    return _on_clocks(recordings), left_out
+
+
+def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return recordings; clips with times in UTC get the offset of the nearest input with a clock."""
+    clocks = [part.recorded for part in recordings if part.recorded and part.has_clock]
+    made = list[Recording]()
+    for recording in recordings:
+        time = recording.recorded
+        if clocks and time and time.tzinfo and not recording.has_clock:
+            nearest = min(clocks, key=lambda clock: abs(clock - time))
+            recording = replace(recording, recorded=time.astimezone(nearest.tzinfo))
+        made.append(recording)
+    return made
 
 
 def _read(path: str) -> Recording:
@@ -127,11 +146,14 @@ def in_film_order(recordings: Sequence[Recording], settings: ReelSettings) -> li
 
 def describe_order(recordings: Sequence[Recording], settings: ReelSettings) -> list[str]:
     """Return warnings about times that the files do not say."""
+    warnings = list[str]()
+    utc = [part for part in recordings if part.recorded and part.recorded.tzinfo and not part.has_clock]
+    if settings.titles and utc and not any(part.has_clock for part in recordings):
+        warnings.append(f"no time zone in {_names(utc)}: the day is in UTC")
     if settings.order != "time":
-        return []
+        return warnings
     untimed = [recording for recording in recordings if not recording.recorded]
     without_zone = [part for part in recordings if part.recorded and not part.recorded.tzinfo]
-    warnings = []
     if untimed and len(untimed) < len(recordings):
         warnings.append(f"no recording time in {_names(untimed)}: at the end, by name")
     elif untimed:
@@ -154,7 +176,7 @@ def choose_canvas(recordings: Sequence[Recording]) -> Canvas:
         return Canvas(*(_WIDE[::-1] if is_upright else _WIDE), _FPS)
     sizes = Counter(_fitting(*part.size) for part in clips)
     width, height = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
-    rates = Counter(_rate(part.info.fps) for part in clips if isinstance(part.info, VideoInfo))
+    rates = Counter(_rate(part.info) for part in clips if isinstance(part.info, VideoInfo))
     return Canvas(width, height, max(rates, key=lambda rate: (rates[rate], rate)))
 
 
@@ -163,5 +185,8 @@ def _fitting(width: int, height: int) -> tuple[int, int]:
     return max(2, 2 * round(scale * width / 2)), max(2, 2 * round(scale * height / 2))
 
 
-def _rate(fps: float) -> float:
-    return min(max(float(timeline_rate(fps)[0]), _MIN_FPS), _MAX_FPS)
+def _rate(video: VideoInfo) -> float:
+    """Return the rate of a clip as a canvas has it: a fixed one as it is, another as timelines have it."""
+    rate, is_same = timeline_rate(video.fps)
+    is_plain = not (is_same or video.is_vfr) and _MIN_FPS <= video.fps <= _MAX_FPS
+    return round(video.fps, 3) if is_plain else min(max(float(rate), _MIN_FPS), _MAX_FPS)

@@ -313,6 +313,8 @@ class ReelInputs(HashedFile):
 
     analysis: NotRequired[Annotated[str, rules(pattern="^[0-9a-f]{32}$")]]
     """Digest of how a clip was analysed; photographs have none."""
+    speech: NotRequired[bool]
+    """Whether the speech of a clip with sound was considered."""
 
 
 class ReelProvenance(TypedDict):

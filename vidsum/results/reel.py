@@ -18,8 +18,8 @@ LONGEST_PHOTOGRAPH_S: Final = 60.0  # on screen
 
 SourceKind = Literal["video", "photograph"]
 Why = Literal["importance", "picture", "time", "speech"]
-"""The term of the objective that most speaks for a segment: it stands out, shows what nothing else shows, is
-the only part of its clip or of its part of the day, or is speech."""
+"""The term of the objective by which a segment exceeds the mean of all segments most: it stands out, shows
+what nothing else shows, is the only part of its clip or of its part of the day, or is speech."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ReelSource:
     kind: SourceKind
     bytes: Count
     sha256: Sha256
-    recorded: str | None  # ISO 8601, with the offset from UTC where the file says it; null: the file has none
+    recorded: str | None  # ISO 8601, with the offset from UTC where it is known; null: the file has no time
     length_s: Annotated[float, rules(minimum=0)]  # 0 of a photograph
 
 

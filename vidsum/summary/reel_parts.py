@@ -6,8 +6,8 @@ counts by inputs, not by footage: every input and every part of a day weighs the
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
-from typing import Final
+from math import ceil, inf
+from typing import Final, get_args
 
 import numpy as np
 
@@ -20,34 +20,18 @@ from vidsum.summary.constraints import ENOUGH, VideoFrames, cut_edges, frames_at
 from vidsum.summary.content import content_of, likeness, scenes_in
 from vidsum.summary.objective import WEIGHTS, Objective, representation, unit_values
 from vidsum.summary.optimise import maximise
+from vidsum.summary.reel_exclusion import Exclusion, ReelPart
+from vidsum.summary.settings import SHORTEST_S
 from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
-SHORTEST_S: Final = 2.0  # of a part, unless the clip is shorter
 _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
 _MOST_PARTS: Final = 1500  # of all inputs together: time grows with their square
 _LOOKS: Final = 8  # pictures that stand for an input
-_APART_S: Final = 2.0  # between two parts of a clip, lest the picture jump
 _QUARTERS: Final = 4  # parts of a day, by its inputs
 _TICKS: Final = 1000  # a second
 _ALIKE: Final = 0.8, 0.9  # cosines of parts that are alike, where too few are different
-
-
-@dataclass(frozen=True, eq=False)
-class ReelPart:
-    """A part [start_s, end_s) of an input."""
-
-    start_s: float
-    end_s: float
-    importance: float  # in deviations of people's scores, above the input's mean
-    n_shots: int
-    spoken: float  # how certain it is that something is said, in [0, 1]
-    look: FloatArray  # [D] mean feature
-
-    @property
-    def length_s(self) -> float:
-        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,25 +138,65 @@ def choose_parts(
         extractor: of the features.
         budget_s: maximum length of the reel; the result may be empty if no part fits.
         most_s: of the silent parts of an input together.
+
+    Where the choice without a budget fits, it is the reel: more budget does not make it shorter.
     """
+    spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
+    everything_s = 1 + sum(_usable_s(source, most_s) for source in inputs)  # lengths are rounded up
+    reel = list[ChosenPart]()
+    for cosine in (look_cosine(extractor), *_ALIKE):
+        made = _choose(inputs, extractor, everything_s, cosine, most_s or inf, spoken_s)
+        if _length(made) > budget_s:
+            made = _choose(inputs, extractor, budget_s, cosine, most_s or inf, spoken_s)
+        reel = max(reel, made, key=_length)
+        if _length(reel) >= ENOUGH * budget_s:
+            break
+    return reel
+
+
+def _length(parts: Sequence[ChosenPart]) -> float:
+    return sum(part.end_s - part.start_s for part in parts)
+
+
+def _usable_s(source: ReelInput, most_s: float | None) -> float:
+    """Return the length of what a reel may take of an input, at most."""
+    silent = [part for part in source.parts if not part.spoken]
+    extent_s = max((part.end_s for part in silent), default=0.0)
+    spoken_s = sum(part.length_s for part in source.parts if part.spoken)
+    return spoken_s + (extent_s if most_s is None else min(extent_s, most_s))
+
+
+def _choose(
+    inputs: Sequence[ReelInput],
+    extractor: str,
+    budget_s: float,
+    cosine: float,
+    most_s: float,
+    spoken_s: float,
+) -> list[ChosenPart]:
+    """Return the parts for a budget; for the limits, see `Exclusion`."""
     parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
-    parts = _bounded([(number, part) for number, part in parts if part.length_s <= budget_s])
+    longest_s = min(budget_s, spoken_s)
+    parts = _bounded(
+        [
+            (number, part)
+            for number, part in parts
+            if part.length_s <= (longest_s if part.spoken else budget_s)
+        ]
+    )
     if not parts:
         return []
     sources = np.array([number for number, _ in parts])
     terms = _terms(inputs, parts, sources, extractor, budget_s)
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
-    alike = terms.rows @ terms.rows.T
-    for cosine in (look_cosine(extractor), *_ALIKE):
-        exclusion = _Exclusion([part for _, part in parts], sources, alike >= cosine, most_s)
-        numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
-        if sizes[numbers].sum() >= ENOUGH * room:
-            break
+    alike = terms.rows @ terms.rows.T >= cosine
+    exclusion = Exclusion([part for _, part in parts], sources, alike, most_s, spoken_s)
+    numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
     numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
     return [
-        ChosenPart(int(sources[number]), part.start_s, part.end_s, *terms.why(number, numbers))
-        for number in numbers
+        ChosenPart(int(sources[number]), part.start_s, part.end_s, reason, score)
+        for number, (reason, score) in zip(numbers, terms.reasons(numbers), strict=True)
         for part in [parts[number][1]]
     ]
 
@@ -213,19 +237,32 @@ class _Terms:
     is_time: BoolArray  # [J] whether what is shown is a time; else it is a picture
     rows: FloatArray  # [N, D] mean feature of each part, of length 1
 
-    def why(self, number: int, chosen: Sequence[int]) -> tuple[Why, float]:
-        """Return the term that says most for a part among the others, and what they lose without it."""
+    def reasons(self, chosen: Sequence[int]) -> list[tuple[Why, float]]:
+        """Return the reason of each chosen part, and what the others lose without it.
+
+        The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
+        for all of them tells nothing. Where no part exceeds it, it is the largest term.
+        """
+        if not chosen:
+            return []
+        gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
+        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
+        return [
+            (max(gain, key=lambda name: (round(gain[name] - means[name], 3), gain[name])), sum(gain.values()))
+            for gain in gains
+        ]
+
+    def _gains(self, number: int, others: Sequence[int]) -> dict[Why, float]:
+        """Return what a part adds to others, by term."""
         objective = self.objective
-        others = [other for other in chosen if other != number]
         added = np.maximum(objective.shows[number] - objective.represented(others), 0)
-        gains: dict[Why, float] = {
-            "time": float(added[self.is_time].sum()),
+        spoken = float(self.spoken[number])
+        return {
+            "importance": float(objective.values[number]) - spoken,
             "picture": float(added[~self.is_time].sum()),
-            "speech": float(self.spoken[number]),
+            "time": float(added[self.is_time].sum()),
+            "speech": spoken,
         }
-        gains["importance"] = float(objective.values[number]) - gains["speech"]
-        total = float(objective.values[number] + added.sum())
-        return max(gains, key=lambda name: gains[name]), total
 
 
 def _terms(
@@ -270,33 +307,3 @@ def _times(inputs: Sequence[ReelInput]) -> BoolArray:
             of_days[member, number * _QUARTERS + first : number * _QUARTERS + last] = True
     repeats = ceil(len(inputs) / of_days.shape[1])
     return np.hstack([np.repeat(of_days, repeats, axis=1), np.eye(len(inputs), dtype=np.bool_)])
-
-
-class _Exclusion:
-    """Which parts may not join others: too near, too much of one clip, or alike."""
-
-    def __init__(
-        self,
-        parts: Sequence[ReelPart],
-        sources: IntArray,
-        alike: BoolArray,
-        most_s: float | None,
-    ) -> None:
-        """Take N parts with their inputs [N], and which look alike, [N, N]."""
-        self._sources, self._alike, self._most_s = sources, alike, most_s
-        self._starts = np.array([part.start_s for part in parts])
-        self._ends = np.array([part.end_s for part in parts])
-        self._silent = np.array([not part.spoken for part in parts])
-
-    def excluded(self, chosen: Sequence[int], unit: int) -> IntArray:
-        """Return which parts may not join any more where `unit` joins the chosen ones."""
-        same, silent = self._sources == self._sources[unit], self._silent & self._silent[unit]
-        apart_s = np.where(silent, _APART_S, 0.0)
-        near = (self._starts < self._ends[unit] + apart_s) & (self._ends > self._starts[unit] - apart_s)
-        is_out = (same & near) | (silent & self._alike[unit])
-        if self._most_s is not None:
-            lengths, limited = self._ends - self._starts, same & silent
-            used_s = sum(lengths[number] for number in (*chosen, unit) if limited[number])
-            is_out |= limited & (used_s + lengths > self._most_s + 1e-6)
-        is_out[unit] = True
-        return np.flatnonzero(is_out)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from vidsum.errors import Mention, UsageError, fill, quote
 from vidsum.grounding.settings import ACTIONS_HELP
-from vidsum.options import ADVANCED, Checked, check, option
+from vidsum.options import ADVANCED, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
 DEFAULT_MODEL = "auto"
@@ -19,6 +19,10 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 """All that come with vidsum."""
 BASELINES = ("uniform", "random")
 """Models that look at nothing."""
+SPEECH_HINT = "speech was not considered: --snap speech makes a transcript first"
+"""A line about sound without a transcript."""
+SHORTEST_S = 2.0
+"""Length of the shortest part of a reel, unless the clip is shorter."""
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", *BASELINES)
 """All importance models with a name."""
 
@@ -105,13 +109,13 @@ class Selection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReelSettings(Checked):
+class ReelSettings:
     """Content and looks of a reel."""
 
     PANEL = "Reel"
 
     budget: str | float = option(
-        "Maximum length: 90s, 2m or 1:30; 15% of all.", "2m", flags=("--budget", "-b")
+        "Maximum length: 90s, 2m or 1:30; 15% of the footage.", "2m", flags=("--budget", "-b")
     )
     """A time (`2m`, `1:30`, 120) or a fraction of all inputs (`15%`, 0.15)."""
     order: Literal["time", "name", "given"] = option(
@@ -144,6 +148,12 @@ class ReelSettings(Checked):
         "Sound file under the film, lower where somebody speaks.", None, metavar="FILE"
     )
     titles: bool = option("Show the day where a new day begins.", False)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.max_clip_s is not None and self.max_clip_s < SHORTEST_S:
+            fault = f" must be at least {SHORTEST_S:g}s, the shortest part, not {self.max_clip_s:g}s"
+            raise UsageError((Mention("max_clip_s"), fault), option="max_clip_s")
 
 
 def _parse_lengths(text: str) -> tuple[float, float]:

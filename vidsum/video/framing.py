@@ -53,6 +53,11 @@ class Framing:
     shape: Shape
     shots: Sequence[CropPath] = ()  # in time order; without any, the crop is in the middle
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether whole pictures are shown in any shot."""
+        return any(shot.positions is None for shot in self.shots)
+
     def position_at(self, time_s: float) -> float | None:
         """Return where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
         if not self.shots:
