@@ -194,7 +194,7 @@ def test_lengths_that_are_no_range_are_refused(talk: Path, run: Run, text: str) 
 def test_photograph_is_refused_as_such(own_home: Path, run: Run) -> None:
     Image.new("RGB", (64, 48)).save("p.jpg")
     ran = run("shorts", "p.jpg", code=3)
-    assert ran.err.splitlines() == ["error: p.jpg: is a photograph, not a video"]
+    assert ran.err.splitlines() == ["error: p.jpg: is a photograph, not a video", "  try: give a video"]
 
 
 def test_hint_for_a_film_of_a_second_is_no_empty_range(own_home: Path, run: Run) -> None:

@@ -195,11 +195,11 @@ def _rarity(key: str) -> float:
 def _question_of(sentences: Sequence[str]) -> str:
     """Return the first short and clear question in the first half of a passage; else an empty text."""
     for number, sentence in enumerate(sentences[: (len(sentences) + 1) // 2]):
-        asked = _LINKS.sub("", sentence.strip(), count=1)
-        is_clear = number == 0 or not _UNNAMED.search(asked)
-        is_short = len(asked.split()) >= _LEAST_WORDS[0] and len(asked) <= MAX_LETTERS
-        if _ASKS.match(asked) and asked.endswith("?") and is_short and is_clear:
-            return _capital(asked)
+        question = _LINKS.sub("", sentence.strip(), count=1)
+        is_clear = number == 0 or not _UNNAMED.search(question)
+        is_short = len(question.split()) >= _LEAST_WORDS[0] and len(question) <= MAX_LETTERS
+        if _ASKS.match(question) and question.endswith("?") and is_short and is_clear:
+            return _capital(question)
     return ""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -82,8 +83,8 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     video_input = open_video_input(source, extraction_for(MAP, extraction))
     video, (shortest_s, longest_s) = video_input.video, settings.length_s
     assert video is not None
-    if is_photograph(video.path):
-        raise InputError("is a photograph, not a video", subject=video.path)
+    if is_photograph(Path(video.path)):
+        raise InputError("is a photograph, not a video", hint="give a video", subject=video.path)
     if video.duration_s < shortest_s:
         fault = f"is {video.duration_s:.0f} s long, shorter than a short of {shortest_s:g} s"
         longest_s = int(min(longest_s, video.duration_s))
