@@ -294,12 +294,14 @@ def describe_unknown_variables(context: Any) -> list[str]:
 
 def _guess(words: str, ends: Sequence[str]) -> str:
     """Return the variable that an unknown one may mean, or all of its option; without `VIDSUM_`."""
-    option = words.partition("_")[2] or words
-    same = [f"VIDSUM_{end}" for end in ends if end.partition("_")[2] == option]
+    command, _, option = words.partition("_")
+    same = [end for end in ends if end.partition("_")[2] == (option or words)]
+    of_command = find_nearest(command, [end.partition("_")[0] for end in same]) if option else []
+    same = [end for end in same if end.partition("_")[0] in of_command[:1]] or same
     if len(same) > 1:
-        return f"; these do: {', '.join(same)}"
-    near = same or [f"VIDSUM_{end}" for end in find_nearest(words, ends)[:1]]
-    return f"; did you mean {near[0]}?" if near else ""
+        return f"; these do: {', '.join(f'VIDSUM_{end}' for end in same)}"
+    near = same or find_nearest(words, ends)
+    return f"; did you mean VIDSUM_{near[0]}?" if near else ""
 
 
 _OTHER_VARIABLES = ("VIDSUM_DESCRIBE_VLM_KEY",)

@@ -151,6 +151,7 @@ def make_video(
     sound: bool = False,
     sound_s: float | None = None,
     sound_rate: int = SAMPLE_RATE,
+    pure: bool = False,
     samples: npt.NDArray[np.float32] | None = None,
     paint: Paint = number_picture,
     container_options: dict[str, str] | None = None,
@@ -168,6 +169,7 @@ def make_video(
             `width` and `height` are the stored size, and `paint` gets the upright one.
         sound: add a 440 Hz tone as long as the video; `sound_s` makes it as long as that.
         sound_rate: samples a second.
+        pure: search for the best coding of AAC: else a tone has others beside it.
         samples: [N] mono samples at this rate, in place of the tone.
         colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
     """
@@ -193,7 +195,8 @@ def make_video(
             context.colorspace = colorspace
         if rotation_deg:
             stream.set_display_rotation(-rotation_deg)
-        tone = _add_sound(container, path, sound_rate) if sound or samples is not None else None
+        has_sound = sound or samples is not None
+        tone = _add_sound(container, path, sound_rate, pure=pure) if has_sound else None
         upright = (width, height) if rotation_deg % 180 == 0 else (height, width)
         packets: Packets = []
         for number, time_s in enumerate(times):
@@ -222,7 +225,7 @@ def make_colour_film(path: Path, *, sound: bool = False, tone: bool = False) -> 
     noise = np.random.default_rng(0).standard_normal(10 * rate).astype(np.float32) / 10
     samples = noise if sound else None
     if tone:
-        return make_video(path, n_frames=250, sound=True, paint=paint).path
+        return make_video(path, n_frames=250, sound=True, pure=True, paint=paint).path
     return make_video(path, n_frames=250, sound_rate=rate, samples=samples, paint=paint).path
 
 
@@ -243,12 +246,11 @@ def _add_video(
 
 
 def _add_sound(
-    container: av.container.OutputContainer, path: Path, rate: int = SAMPLE_RATE
+    container: av.container.OutputContainer, path: Path, rate: int = SAMPLE_RATE, *, pure: bool = False
 ) -> av.AudioStream:
     codec = {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
-    return cast(
-        av.AudioStream, container.add_stream(codec, rate=rate, layout="mono", options=_QUICK.get(codec, {}))
-    )
+    options = {} if pure else _QUICK.get(codec, {})
+    return cast(av.AudioStream, container.add_stream(codec, rate=rate, layout="mono", options=options))
 
 
 def _encode(

@@ -204,12 +204,12 @@ def test_config_sections(run: Run, films: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "guess"),
     [
-        ("VIDSUM_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
+        ("VIDSUM_BUDGET", "; these do: VIDSUM_SUMMARIZE_BUDGET, VIDSUM_REEL_BUDGET"),
         ("VIDSUM_SUMMARIZE_BUDGT", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
         ("VIDSUM_SUMARIZE_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
         ("VIDSUM_TRAIN_MRNET_EPOCH", "; did you mean VIDSUM_TRAIN_MRNET_EPOCHS?"),
         ("VIDSUM_HOEM", "; did you mean VIDSUM_HOME?"),
-        ("VIDSUM_WATCH_SNAP", "; did you mean VIDSUM_SUMMARIZE_SNAP?"),
+        ("VIDSUM_WATCH_SNAP", "; these do: VIDSUM_SUMMARIZE_SNAP, VIDSUM_REEL_SNAP"),
         ("VIDSUM_WATCH_MODEL", "; these do: VIDSUM_SUMMARIZE_MODEL, VIDSUM_GROUND_MODEL"),
         ("VIDSUM_QQQQQQ", ""),
     ],

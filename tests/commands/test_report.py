@@ -34,7 +34,7 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
     assert "<h1>film.mp4</h1>" in Path("report.html").read_text()
     Path("note.json").write_text("{}")
-    commands = "summarize, trim, shots, chapters, ground, highlights, describe or transcribe"
+    commands = "summarize, trim, shots, chapters, shorts, ground, highlights, describe or transcribe"
     run("report", "note.json", code=3, error=f"note.json: not a result of {commands}")
     Path("report.html").unlink()
     assert run("report", "lost.json", "gone.json", code=1).err.count("no such file") == 2
