@@ -164,8 +164,14 @@ def fit_curve(answers: Sequence[Asked], truth: Truth, rows: npt.NDArray[np.int64
 def fit_logistic(
     columns: Sequence[Sequence[float]], truth: Truth, rows: npt.NDArray[np.int64]
 ) -> tuple[list[float], float]:
-    """The weight of each column of measures of some answers, and the offset."""
+    """The weight of each column of measures of some answers, and the offset.
+
+    Where all of these, or none, are true, as of few made-up clips, the share of all is the probability.
+    """
     few = truth.take(rows)
+    if len(set(few.is_true.tolist())) < 2:
+        share = np.clip(np.mean(truth.is_true), 0.01, 0.99)
+        return [0.0] * len(columns), float(np.log(share / (1 - share)))
     weights = few.weights * len(truth.weights)
     fit = LogisticRegression(C=1e4).fit(np.transpose(columns), few.is_true, sample_weight=weights)
     return fit.coef_[0].tolist(), float(fit.intercept_[0])
