@@ -70,6 +70,12 @@ def test_single_word_is_no_title() -> None:
     assert title_passages([said], embed) == ["A hive costs sixty dollars"]
 
 
+def test_rare_word_that_is_said_often_and_nowhere_else_is_a_title() -> None:
+    said = [f"We {verb} about the volcanoes here." for verb in ("talk", "think", "wonder", "worry")]
+    assert title_passages([said], embed) == ["Volcanoes"]
+    assert title_passages([said], embed, rest=["The volcanoes are loud."]) != ["Volcanoes"]
+
+
 @pytest.mark.parametrize(
     ("sentence", "title"),
     [

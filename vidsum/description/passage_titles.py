@@ -38,6 +38,8 @@ _SHORT_LIST: Final = 30  # phrases of a passage whose meanings are compared
 _MEANING: Final = 1.0  # weight of the cosine, relative to the best count
 _COMMON_RANK: Final = 600  # of the most frequent words of English books: none of them makes a title alone
 _LEAST_RARE: Final = 0.1  # of words that make a title
+_RARE_WORD: Final = 0.45  # of a word that makes one alone
+_SUBJECT: Final = 4  # times that such a word is said
 _WORD: Final = r"[^\W_]+(?:['’.-][^\W_]+)*"
 _LINKS: Final = re.compile(
     r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b"
@@ -138,7 +140,7 @@ def _best_phrase(
     scores = {
         key: _score(key, count, total[key])
         for key, count in phrases.counts.items()
-        if key not in taken and _is_telling(key, count) and len(phrases.form(key)) <= MAX_LETTERS
+        if key not in taken and _is_telling(key, count, total[key]) and len(phrases.form(key)) <= MAX_LETTERS
     }
     keys = sorted(scores, key=lambda key: (-scores[key], key))[:_SHORT_LIST]
     if not keys:
@@ -152,14 +154,18 @@ def _best_phrase(
     return min(ranked, key=lambda key: (-ranked[key], key))
 
 
-def _is_telling(key: str, count: int) -> bool:
-    """Return whether a phrase of a passage may be a title: several words that are said again in it.
+def _is_telling(key: str, here: int, total: int) -> bool:
+    """Return whether a phrase of a passage may be a title: several words that are said again in it, or a rare
+    word that is said often, and nowhere else.
 
     Words of talking about anything make none alone.
     """
     words = key.split()
-    is_about = bool({*words} - function_words() - _talk_words())
-    return len(words) > 1 and count > 1 and is_about and _rarity(key) >= _LEAST_RARE
+    if not {*words} - function_words() - _talk_words():
+        return False
+    if len(words) > 1:
+        return here > 1 and _rarity(key) >= _LEAST_RARE
+    return here >= _SUBJECT and here == total and _rarity(key) >= _RARE_WORD
 
 
 def _score(key: str, here: int, total: int) -> float:
