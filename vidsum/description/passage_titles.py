@@ -40,6 +40,7 @@ _COMMON_RANK: Final = 600  # of the most frequent words of English books: none o
 _LEAST_RARE: Final = 0.1  # of words that make a title
 _RARE_WORD: Final = 0.45  # of a word that makes one alone
 _SUBJECT: Final = 4  # times that such a word is said
+_SINGLE: Final = 0.6  # worth of such a word, relative to several words
 _WORD: Final = r"[^\W_]+(?:['’.-][^\W_]+)*"
 _LINKS: Final = re.compile(
     r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b"
@@ -170,7 +171,8 @@ def _is_telling(key: str, here: int, total: int) -> bool:
 
 def _score(key: str, here: int, total: int) -> float:
     """Return how well the counts of a phrase set a passage apart."""
-    return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key))
+    weight = _SINGLE if len(key.split()) == 1 else 1.0
+    return weight * math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key))
 
 
 @cache
