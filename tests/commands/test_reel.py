@@ -208,7 +208,6 @@ def test_the_help_names_the_inputs(run: Run) -> None:
 def test_scenes_are_not_repeated(run: Run) -> None:
     for number in range(3):
         clip(Path(f"{number}.mp4"), "red", seconds=3 + number)
-    photograph(Path("red.jpg"), "red")
     clip(Path("3.mp4"), "blue", seconds=4)
     clip(Path("4.mp4"), "green", seconds=4)
     document = json.loads(run("reel", ".", "-o", "-", "--budget", "10s").out)
