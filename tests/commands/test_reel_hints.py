@@ -33,6 +33,12 @@ def test_the_last_line_counts_inputs(run: Run, own_home: Path) -> None:
     assert "warning: no recording time in b.jpg" in ran.err
 
 
+def test_a_text_is_no_input(run: Run, own_home: Path) -> None:
+    Path("notes.txt").write_text("A text.")
+    ran = run("reel", "notes.txt", code=3)
+    assert "try: give videos and photographs, or a folder of them" in ran.err
+
+
 def test_inputs_in_python(own_home: Path) -> None:
     photograph(Path("a.jpg"), "red")
     assert vidsum.make_reel("a.jpg", "3s").duration_s == 3

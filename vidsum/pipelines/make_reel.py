@@ -99,7 +99,8 @@ def plan_reel(
     recordings, left_out = read_recordings(paths, progress)
     if not recordings:
         fault = left_out[0].fault if len(left_out) == 1 else "none of the inputs can be read"
-        raise InputError(fault, subject=left_out[0].path if len(left_out) == 1 else "")
+        subject = left_out[0].path if len(left_out) == 1 else ""
+        raise InputError(fault, hint="give videos and photographs, or a folder of them", subject=subject)
     recordings = in_film_order(recordings, settings)
     music = _find_music(settings)
     footage_s = sum(_length_of(part, settings) for part in recordings)
