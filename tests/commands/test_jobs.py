@@ -319,7 +319,8 @@ def test_jobs_interrupted(
     (os.killpg if to_all else os.kill)(held.pid, number)  # a terminal sends Ctrl-C to all
     _, message = held.communicate(timeout=300)
     assert held.returncode == code
-    assert message.decode().split() in (["interrupted"], ["stopped"])
+    last = message.decode().splitlines()[-1]  # lines of progress come before it where the machine is slow
+    assert last in ("interrupted", "stopped")
     assert not _is_running(worker)
     assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
 
