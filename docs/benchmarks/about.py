@@ -69,7 +69,7 @@ def row(name: str, films: Sequence[tuple[Path, MomentVideo]], most: int | None) 
 
 
 def guided_precisions(path: Path, truth: MomentVideo) -> Iterator[tuple[str, list[float]]]:
-    """Of each query: without actions, with the film's, and with those of half a film later at each time."""
+    """Yield each query with its average precision: without actions, with them, and with those half a film later."""
     opened = open_in_space("vse", path, Extraction(), actions=True)
     (features, movement), pictures = opened.read()
     shots = find(features, ShotSettings(), pictures)
@@ -112,8 +112,8 @@ def main() -> None:
         print("| queries | n | AP without | with | of half a film later | change |\n|" + "---|" * 6)
         for half in _HALVES:
             joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
-            asked = [(film.path, film.truth) for film in joined]
-            print(exchange_row(f"actions {half}, joined", asked), flush=True)
+            pairs = [(film.path, film.truth) for film in joined]
+            print(exchange_row(f"actions {half}, joined", pairs), flush=True)
         return
     print("| queries | n | shown without | with | change | AP without | with | change |\n|" + "---|" * 8)
     for half in _HALVES if "actions" in options.part else ():

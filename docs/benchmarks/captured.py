@@ -195,7 +195,7 @@ def print_rows(rows: Mapping[str, list[Curves]], videos: Videos, clean: Iterable
 
 
 def measure(of_runs: list[Curves], videos: Videos) -> dict[str, float]:
-    """What the curves of runs capture of each video, on average."""
+    """Return the mean score captured of each video, averaged over runs."""
     return {
         name: float(np.mean([captured(curves[name], video) for curves in of_runs]))
         for name, video in videos.items()

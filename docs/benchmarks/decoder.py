@@ -297,14 +297,14 @@ def encoded(model: TriedNet, rows: FloatArray) -> DecoderState:
 
 
 def repeated(state: DecoderState, count: int) -> DecoderState:
-    """The same state for several summaries at once."""
+    """Repeat a state for a batch of summaries."""
     cross = tuple((keys.expand(count, -1, -1, -1), of.expand(count, -1, -1, -1)) for keys, of in state.cross)
     wide = (of.expand(count, *of.shape[1:]) for of in (state.embedded, state.memory, state.is_valid))
     return DecoderState(*wide, cross)
 
 
 def measure(model: TriedNet, tests: Sequence[Tokens]) -> dict[str, list[float]]:
-    """What is captured of each test video, whole and broken."""
+    """Return the score captured of each test video, by the whole model and by each broken one."""
     return {
         broken: [
             captured(curve_of(model, test, tests[number - 1].draws[0], broken)[test.token], test.video)

@@ -148,9 +148,12 @@ def retention(check: Check) -> None:
             check.hold(f"T={length}, {form.__name__}: {cost}", worst, 1e-2)
     # beyond 4,096 clips positions need float64; what lies far behind no longer counts
     length, near, last = (4160, 1024, 64) if check.small else (65_536, 2048, 512)
-    x = [*torch.randn(3, 1, 8, length, 32, device=check.device)]
-    ends = _parallel(*(part[..., -near:, :] for part in x), 0.98, forms.xpos_turn(32))[0][..., -last:, :]
-    recur = partial(forms.recurrent_retention, *x, 0.98, forms.xpos_turn(32))
+    q, k, v = torch.randn(3, 1, 8, length, 32, device=check.device)
+    nearest, turn = slice(-near, None), forms.xpos_turn(32)
+    ends = _parallel(q[..., nearest, :], k[..., nearest, :], v[..., nearest, :], 0.98, turn)[0][
+        ..., -last:, :
+    ]
+    recur = partial(forms.recurrent_retention, q, k, v, 0.98, turn)
     worst = float((recur()[0][..., -last:, :] - ends).abs().max() / ends.abs().mean())
     check.hold(f"T={length}, recurrent_retention: {check.time(recur, 1)[1]}", worst, 1e-2)
 

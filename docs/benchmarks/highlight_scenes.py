@@ -21,7 +21,7 @@ from vidsum.types import Interval, TimeArray
 
 _OVERLAP_S, _NEAR_S = 0.25, 0.15
 Counts = list[tuple[int, int, int]]
-"""Of each film: highlights, those that mix scenes, and edges at joins."""
+"""For each film, the number of highlights, of highlights that mix scenes, and of edges at joins."""
 
 
 def grade(spans: Sequence[Interval], truth: MomentVideo) -> tuple[int, int, int]:

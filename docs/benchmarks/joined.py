@@ -66,7 +66,7 @@ def ten_films(folder: Path) -> list[Path]:
 
 
 def made_up(key: str, usual: int) -> int:
-    """What the file of made-up clips says in place of the usual."""
+    """Return a number that the file of made-up clips sets, or the usual one."""
     listed: dict[str, Any] = json.loads((FIRST / "clips.json").read_text())
     return int(listed.get(key, usual))
 

@@ -36,7 +36,7 @@ _QUOTATIONS = Path(__file__).with_name("quotations.json")
 
 
 def stored_transcript(recording: Path) -> Transcript | None:
-    """What a file beside a recording has as its transcript, if there is one."""
+    """Return the transcript stored next to a recording; None without one."""
     path = recording.with_name(f"{recording.stem}_transcript.json")
     return Transcript.from_dict(read_document(path)) if path.exists() else None
 

@@ -149,7 +149,7 @@ _PARTS = {
     "pictures": make_pictures,
     "speech": make_recordings,
 }
-"""What the arguments of a small run may name, beside `shared`."""
+"""Data that the arguments of a small run may name, in addition to `shared`."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What `vidsum reel` tells about speech and inputs."""
+"""Messages of `vidsum reel` about speech and inputs."""
 
 from pathlib import Path
 

@@ -44,9 +44,9 @@ def test_passages_have_titles_of_their_own() -> None:
 
 
 def test_question_of_two_passages_is_the_title_of_the_first() -> None:
-    asked = "What is sourdough bread?"
-    first, second = title_passages([(asked, *BAKING), (f"So, {asked}", *BAKING)], embed)
-    assert (first, second) == (asked, "Sourdough starter")
+    question = "What is sourdough bread?"
+    first, second = title_passages([(question, *BAKING), (f"So, {question}", *BAKING)], embed)
+    assert (first, second) == (question, "Sourdough starter")
 
 
 def test_same_first_words_get_a_number() -> None:

@@ -238,7 +238,7 @@ def summary_report(**values: Mapping[str, float]) -> dict[str, Any]:
 
 
 SPLITS = [{"name": "one", "test": ["d/a", "d/b"]}, {"name": "two", "test": ["d/c", "d/b"]}]
-"""Of which both test one video, under two names."""
+"""Both splits test video d/b, which has two names in a report."""
 
 
 def test_interval_is_of_the_means_of_the_splits() -> None:

@@ -108,7 +108,12 @@ def test_more_budget_than_the_reel_uses_changes_nothing(
 
 
 def test_speech_of_one_input_has_half_of_the_budget() -> None:
-    talk = source(*(part(number, 10.0 * number, 8, spoken=1.0) for number in range(4)))
+    talk = source(
+        part(0, 0.0, 8, spoken=1.0),
+        part(1, 10.0, 8, spoken=1.0),
+        part(2, 20.0, 8, spoken=1.0),
+        part(3, 30.0, 8, spoken=1.0),
+    )
     others = [source(part(10 + number, 0, 4)) for number in range(3)]
     chosen = choose_parts([talk, *others], EXTRACTOR, 30.0, 5.0)
     assert sum(made.end_s - made.start_s for made in chosen if made.source == 0) == 8

@@ -20,7 +20,7 @@ from vidsum.video.photographs import PhotographInfo, is_photograph, probe_photog
 from vidsum.video.recorded import in_order, video_recorded
 
 _MAX_SIDE: Final = 1920  # of the canvas
-_WIDE: Final = 1920, 1080  # of a canvas for photographs alone
+_LONG, _SHORT = 1920, 1080  # sides of a canvas for photographs alone
 _FPS: Final = 25.0  # likewise
 _MIN_FPS, _MAX_FPS = 1.0, 60.0
 
@@ -173,7 +173,7 @@ def choose_canvas(recordings: Sequence[Recording]) -> Canvas:
     clips = [part for part in recordings if isinstance(part.info, VideoInfo)]
     if not clips:
         is_upright = 2 * sum(part.size[0] < part.size[1] for part in recordings) > len(recordings)
-        return Canvas(*(_WIDE[::-1] if is_upright else _WIDE), _FPS)
+        return Canvas(_SHORT, _LONG, _FPS) if is_upright else Canvas(_LONG, _SHORT, _FPS)
     sizes = Counter(_fitting(*part.size) for part in clips)
     width, height = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
     rates = Counter(_rate(part.info) for part in clips if isinstance(part.info, VideoInfo))
