@@ -69,7 +69,7 @@ def row(name: str, films: Sequence[tuple[Path, MomentVideo]], most: int | None) 
 
 
 def guided_precisions(path: Path, truth: MomentVideo) -> Iterator[tuple[str, list[float]]]:
-    """Yield each query and its average precisions: without actions, with them, with those half a film later."""
+    """Yield each query and its precisions: without actions, with them, with those half a film later."""
     opened = open_in_space("vse", path, Extraction(), actions=True)
     (features, movement), pictures = opened.read()
     shots = find(features, ShotSettings(), pictures)
