@@ -15,7 +15,7 @@ from tests import media
 from tests.commands.conftest import use_mean_colours
 from tests.program import Run, read_valid
 from tests.results.made import texts
-from vidsum.pipelines import chapters
+from vidsum.pipelines import chapters, speech_evidence
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.descriptions import Description
@@ -51,7 +51,7 @@ def say(monkeypatch: pytest.MonkeyPatch, *sentences: tuple[float, float, str], l
     spoken = tuple(Segment(start, end, text, 0.9, 0.01) for start, end, text in sentences)
     transcript = Transcript(spoken, language, 0.9, 60.0)
     plan = Plan({"speech": {"model": "made up"}}, lambda progress: transcript)
-    monkeypatch.setattr(chapters, "plan_transcript", lambda *about: plan)
+    monkeypatch.setattr(speech_evidence, "plan_transcript", lambda *about: plan)
 
 
 def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bool = True) -> Path:
@@ -138,7 +138,7 @@ def doubt(monkeypatch: pytest.MonkeyPatch, first: int, last: int) -> None:
     transcript = Transcript(tuple(spoken), "en", 0.9, 60.0)
     transcript = replace(transcript, warnings=describe_doubtful(transcript))
     plan = Plan({"speech": {"model": "made up"}}, lambda progress: transcript)
-    monkeypatch.setattr(chapters, "plan_transcript", lambda *about: plan)
+    monkeypatch.setattr(speech_evidence, "plan_transcript", lambda *about: plan)
 
 
 LEFT_OUT = "is uncertain throughout: subtitles, titles and searches leave it out"

@@ -31,8 +31,8 @@ from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
-from vidsum.pipelines.subtitles import plan_subtitles
-from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
+from vidsum.pipelines.speech_evidence import plan_speech
+from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
@@ -45,7 +45,6 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ChapterSettings
 from vidsum.shots.slide_times import find_slides
 from vidsum.shots.topics import cut_topics
-from vidsum.speech.settings import Transcription
 from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.types import FloatArray, Interval, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
@@ -105,11 +104,7 @@ def plan_chapters(
         facts["descriptions"] = {"writer": described.writer, "digest": digest_of(described.to_dict())}
     else:
         described = None
-    speech = None
-    if settings.evidence != "picture":
-        speech = plan_subtitles(video, extraction)
-        if speech is None and (video.audio_codec or settings.evidence == "speech"):
-            speech = plan_transcript(video.path, Transcription(), extraction, video)
+    speech = plan_speech(video, extraction, settings.evidence)
     if speech is not None:
         facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = speech.provenance["speech"]

@@ -14,12 +14,10 @@ from vidsum.crop.reframe import plan_path
 from vidsum.crop.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
-from vidsum.pipelines.speech_evidence import cut_subtitles
-from vidsum.pipelines.subtitles import plan_subtitles
-from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
+from vidsum.pipelines.speech_evidence import cut_subtitles, plan_speech
+from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript
-from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
@@ -67,11 +65,10 @@ class ClipStyler:
         return ClipStyle(framing, self._captions(segments, look)) if self._said else look
 
     def _transcript(self) -> Transcript | None:
-        subtitles = plan_subtitles(self._video, self._extraction)
-        if not (subtitles or self._video.has_audio):
+        plan = plan_speech(self._video, self._extraction)
+        if plan is None:
             self.warnings.append("has no sound: no captions are drawn")
             return None
-        plan = subtitles or plan_transcript(self._video.path, Transcription(), self._extraction, self._video)
         said = plan.run(self._progress)
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")

@@ -28,15 +28,14 @@ from vidsum.pipelines.describe import MIN_SURE, segment_rows
 from vidsum.pipelines.keywords import ShortOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
-from vidsum.pipelines.subtitles import plan_subtitles
-from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
+from vidsum.pipelines.speech_evidence import plan_speech
+from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.features import Features
 from vidsum.results.shorts import Short, Shorts
 from vidsum.results.transcript import Transcript
 from vidsum.shots.cuts import ShotPictures
 from vidsum.shots.segmentation import find
 from vidsum.shots.slide_times import find_slides
-from vidsum.speech.settings import Transcription
 from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
@@ -94,11 +93,7 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     facts: dict[str, Any] = {**without_defaults(settings), "candidates": list(models)}
     facts |= {**weights_sha256(models), "map_sha256": checkpoints.sha256_of(MAP)}
     provenance = {**video_input.provenance, "shorts": facts}
-    speech = None
-    if settings.evidence != "picture":
-        speech = plan_subtitles(video, extraction)
-        if speech is None and (video.audio_codec or settings.evidence == "speech"):
-            speech = plan_transcript(video.path, Transcription(), extraction, video)
+    speech = plan_speech(video, extraction, settings.evidence)
     if speech is not None:
         facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = speech.provenance["speech"]

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
+from typing import Literal
 
 from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
@@ -23,6 +24,22 @@ from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, VideoInfo
 
 MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
+
+
+def plan_speech(
+    video: VideoInfo, extraction: Extraction, evidence: Literal["auto", "speech", "picture"] = "auto"
+) -> Plan[Transcript] | None:
+    """Plan the transcript of a video: its subtitles, else its speech is recognized.
+
+    None: only pictures are evidence, or there is no sound. Raises InputError: there is none, and only speech
+    is evidence.
+    """
+    if evidence == "picture":
+        return None
+    subtitles = plan_subtitles(video, extraction)
+    if subtitles or (evidence == "auto" and not video.has_audio):
+        return subtitles
+    return plan_transcript(video.path, Transcription(), extraction, video)
 
 
 def plan_searched(video_input: Input, *, only_cached: bool) -> Plan[Transcript] | None:
