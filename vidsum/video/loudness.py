@@ -63,6 +63,12 @@ class Normalisation:
         """How much louder the sound is than loudnorm takes; its gain is the difference of two levels."""
         return max(self.measured.lufs - _LOUDEST_LUFS, 0.0)
 
+    def describe(self) -> tuple[str, ...]:
+        """Return a warning where the sound is not at the target."""
+        if self.made is None or abs(self.made.lufs - self.target_lufs) <= TOLERANCE_LU:
+            return ()
+        return (f"its loudness is {self.made.lufs:.1f} LUFS: louder, its peaks would be too high",)
+
     def filters(self, rate: int, layout: str) -> list[tuple[str, str]]:
         """Return FFmpeg's filters with their arguments."""
         aim_lufs, lufs = self.aim_lufs - self.excess_lu, self.measured.lufs - self.excess_lu

@@ -21,7 +21,7 @@ from vidsum.video.h264 import X264
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.jumps import Jumps
 from vidsum.video.listen import describe_used
-from vidsum.video.loudness import TOLERANCE_LU, Normalisation, plan_normalisation
+from vidsum.video.loudness import Normalisation, plan_normalisation
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
@@ -178,8 +178,8 @@ def write_segments(
     written = tuple(timeline.segments)
     warnings = [*describe_gaps(chosen, written), *jumps.describe()]
     warnings += _describe_sound(info, sound)
-    if level and level.made and abs(level.made.lufs - level.target_lufs) > TOLERANCE_LU:
-        warnings.append(f"its loudness is {level.made.lufs:.1f} LUFS: louder, its peaks would be too high")
+    if level:
+        warnings += level.describe()
     if hdr := describe_hdr(source, stream):
         warnings.append(hdr)
     if log.errors:

@@ -22,7 +22,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.framing import Framing
 from vidsum.video.h264 import X264, H264Track
 from vidsum.video.hdr import describe_hdr
-from vidsum.video.loudness import TOLERANCE_LU, plan_normalisation
+from vidsum.video.loudness import plan_normalisation
 from vidsum.video.mixing import LAYOUT, RATE, TARGET_LUFS, SoundPart, mix_sound, sample_at
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.photographs import read_photograph
@@ -95,10 +95,7 @@ def write_film(
             if mixed is not None:
                 report("measuring loudness", 0, 0)
                 level = plan_normalisation(mixed.blocks, RATE, LAYOUT, TARGET_LUFS)
-                if level and level.made and abs(level.made.lufs - TARGET_LUFS) > TOLERANCE_LU:
-                    warnings.append(
-                        f"its loudness is {level.made.lufs:.1f} LUFS: louder, its peaks would be too high"
-                    )
+                warnings += level.describe() if level else ()
             sound = SoundTrack(mixed, output, level) if mixed is not None else None
             for part, (first, end) in zip(parts, pairwise(edges), strict=True):
                 frames = _frames_of(part, painter, end - first, rate, warnings)
