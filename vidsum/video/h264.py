@@ -6,7 +6,7 @@ from typing import Final
 import av
 from av.video.frame import PictureType
 
-X264: Final = {"preset": "veryfast", "profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
+_X264: Final = {"preset": "veryfast", "profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
 """Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
 _THREADS = 8  # x264's bytes depend on it, so it is not left to the machine's number of cores
 
@@ -20,11 +20,12 @@ class H264Track:
         rate: Fraction,
         size: tuple[int, int],
         time_base: Fraction,
-        options: dict[str, str],
+        crf: int,
     ) -> None:
-        """Add a track for frames of a size (width, height), even; libx264's `options`."""
+        """Add a track for frames of a size (width, height), even, of quality `crf`."""
         self._container = container
         self._first_dts: int | None = None
+        options = {**_X264, "crf": str(crf)}
         stream = container.add_stream("libx264", rate=rate, options=options)
         assert isinstance(stream, av.VideoStream)
         self._stream = stream

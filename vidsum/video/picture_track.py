@@ -28,16 +28,16 @@ class PictureTrack:
         first: DecodedFrame,
         info: VideoInfo,
         time_base: Fraction,
-        options: dict[str, str],
+        crf: int,
         style: ClipStyle = ClipStyle(),
     ) -> None:
-        """Add a track for frames of `source`, such as `first`, at whole `time_base`s; libx264's `options`."""
+        """Add a track for frames of `source`, such as `first`, at whole `time_base`s, of quality `crf`."""
         self._style, self._time_base = style, time_base
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first)
         rate = Fraction(info.fps).limit_denominator(1001)
         size = style.size or self._stored.clip_size
-        self._track = H264Track(container, rate, size, time_base, options)
+        self._track = H264Track(container, rate, size, time_base, crf)
         encoder = self._track.encoder
         if info.is_vfr:  # with B-frames, MP4 would take a frame's duration from another
             encoder.max_b_frames = 0

@@ -17,7 +17,6 @@ from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.decode import can_seek
-from vidsum.video.h264 import X264
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.jumps import Jumps
 from vidsum.video.listen import describe_used
@@ -142,7 +141,6 @@ def write_segments(
     segments, is too large, or cannot be read in another order. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    options = {**X264, "crf": str(crf)}
     jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(
@@ -170,7 +168,7 @@ def write_segments(
             level = _plan_loudness(info, jumps, chosen, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
-            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, crf, style)
             sounds = SoundTrack(sound, output, level) if sound is not None else None
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s

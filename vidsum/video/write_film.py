@@ -20,7 +20,7 @@ from vidsum.video.audio import SoundTrack
 from vidsum.video.canvas import CanvasPainter, write_title
 from vidsum.video.damage import DecodeLog
 from vidsum.video.framing import Framing
-from vidsum.video.h264 import X264, H264Track
+from vidsum.video.h264 import H264Track
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.loudness import plan_normalisation
 from vidsum.video.mixing import LAYOUT, RATE, TARGET_LUFS, SoundPart, mix_sound, sample_at
@@ -114,7 +114,7 @@ def write_film(
 def _open_track(
     output: av.container.OutputContainer, rate: Fraction, size: tuple[int, int], crf: int
 ) -> H264Track:
-    track = H264Track(output, rate, size, 1 / rate, {**X264, "crf": str(crf)})
+    track = H264Track(output, rate, size, 1 / rate, crf)
     encoder = track.encoder
     encoder.color_range = ColorRange.MPEG
     encoder.colorspace = encoder.color_primaries = encoder.color_trc = BT709
