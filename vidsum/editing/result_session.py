@@ -33,15 +33,11 @@ class ResultSession(Generic[Edited]):
         record: the JSON of the result.
         saved: the result in it, of a kind that decisions can change.
         extraction: device and cache.
-        with_video: save an MP4 too, though there is none yet.
     """
 
-    def __init__(
-        self, record: Path, saved: Edited, extraction: Extraction, *, with_video: bool = False
-    ) -> None:
+    def __init__(self, record: Path, saved: Edited, extraction: Extraction) -> None:
         self.record, self._saved, self._made = record, saved, self._as_made(saved)
-        self._extraction, self._with_video = extraction, with_video
-        self._path, self._lock = decisions_path(record), Lock()
+        self._extraction, self._path, self._lock = extraction, decisions_path(record), Lock()
         self._sha256 = subject_sha256(self._made)
         self._files, self._record_state = self._find_files(), state_of(record)
         self._facts()

@@ -68,7 +68,8 @@ class EditSession(ResultSession[Editable]):
         if saved.video is None:
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
         self.video = reopen_video(saved.video, video or _video_near(record, saved.video))
-        super().__init__(record, saved, extraction, with_video=with_video)
+        self._with_video = with_video
+        super().__init__(record, saved, extraction)
         self._offset_s, self._video_state = start_offset_s(self.video), state_of(Path(self.video.path))
         edges_s, cached = find_places(self._made, self.video, extraction, progress)
         transcript = load_text_for(record, self.video, Transcript) or cached
