@@ -1,10 +1,10 @@
-"""The overlap of intervals."""
+"""The overlap of intervals, and what they have in common."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.types import iou
+from vidsum.types import intersect, iou
 
 ends = st.tuples(st.integers(-5, 20), st.integers(-5, 20))
 
@@ -54,3 +54,11 @@ def test_overlap_by_lengths_is_the_same_for_whole_numbers(
 def test_overlaps_of_no_intervals_are_empty() -> None:
     assert iou([], [(0, 1)]).shape == (0, 1)
     assert iou(np.empty((3, 0, 2)), np.empty((3, 2, 2))).shape == (3, 0, 2)
+
+
+@given(spans=st.lists(ends, max_size=4), part=ends)
+def test_what_spans_have_in_common_with_a_part_are_the_steps_of_both(
+    spans: list[tuple[int, int]], part: tuple[int, int]
+) -> None:
+    common = [sorted({*range(*span)} & {*range(*part)}) for span in spans]
+    assert intersect(spans, part) == [(steps[0], steps[-1] + 1) for steps in common if steps]

@@ -136,6 +136,12 @@ def clip_interval(span: Interval, duration_s: float) -> Interval:
     return max(0.0, low_s), min(high_s, duration_s)
 
 
+def intersect(spans: Iterable[Interval], part: Interval) -> list[Interval]:
+    """Return what spans have in common with a part; spans outside it are left out."""
+    inside = ((max(low, part[0]), min(high, part[1])) for low, high in spans)
+    return [(low, high) for low, high in inside if low < high]
+
+
 def join_near(spans: Iterable[Interval], gap_s: float = 1e-9) -> list[Interval]:
     """Return spans, which are in order of time; those less than a gap apart as one."""
     joined = list[Interval]()

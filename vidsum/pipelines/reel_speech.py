@@ -7,7 +7,7 @@ from vidsum.errors import InputError
 from vidsum.io.packages import has_extra
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
-from vidsum.types import Interval, VideoInfo
+from vidsum.types import Interval, VideoInfo, intersect
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
 
@@ -26,5 +26,4 @@ def speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None)
             said = []
         finally:
             blocks.close()
-    spans = [(max(low, start_s), min(high, end_s)) for low, high in said or ()]
-    return tuple((low, high) for low, high in spans if low < high)
+    return tuple(intersect(said or (), part))

@@ -11,6 +11,7 @@ from vidsum.results.decisions import Decision, SegmentDecision
 from vidsum.results.edited_parts import LEAST_S, note_of
 from vidsum.results.reel import LONGEST_PHOTOGRAPH_S, Reel, ReelSegment, title_days
 from vidsum.results.result import parse_fields, round_number, to_data
+from vidsum.types import intersect
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,8 @@ def finish_reel(reel: Reel, groups: Sequence[PlacedSegments], decisions: Sequenc
 def _segment_of(reel: Reel, part: PlacedSegment) -> ReelSegment:
     """Return a segment with the ends that were decided; the speech in it that is known."""
     made = reel.segments[part.number]
-    spans = ((max(low_s, part.start_s), min(high_s, part.end_s)) for low_s, high_s in made.speech)
-    speech = tuple((low_s, high_s) for low_s, high_s in spans if low_s < high_s)
-    return replace(made, start_s=part.start_s, end_s=part.end_s, speech=speech)
+    speech = intersect(made.speech, (part.start_s, part.end_s))
+    return replace(made, start_s=part.start_s, end_s=part.end_s, speech=tuple(speech))
 
 
 def before_reel(reel: Reel) -> Mapping[str, Any]:

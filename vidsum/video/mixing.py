@@ -15,7 +15,7 @@ from typing import IO, Final
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, intersect
 from vidsum.video.audio import SoundSource, open_sound
 from vidsum.video.jumps import Jumps
 from vidsum.video.loudness import measure_loudness
@@ -52,8 +52,7 @@ class SoundPart:
         """Speech in the part, in seconds of the film."""
         first_s, end_s = self.first / RATE, self.end / RATE
         moved = ((first_s + low - self.start_s, first_s + high - self.start_s) for low, high in self.speech)
-        spans = ((max(low, first_s), min(high, end_s)) for low, high in moved)
-        return [(low, high) for low, high in spans if low < high]
+        return intersect(moved, (first_s, end_s))
 
 
 class MixedSound:

@@ -13,7 +13,7 @@ import av
 
 from vidsum.errors import InputError, Text, UsageError
 from vidsum.io.atomic import atomic_write
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, intersect, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.decode import can_seek
@@ -78,12 +78,7 @@ def _rising_runs(segments: Sequence[Interval]) -> list[list[Interval]]:
 
 def describe_gaps(chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
     """Return a warning where the file, being cut short, has no pictures for a part of the chosen segments."""
-    written_s = sum(
-        max(0.0, min(end, b) - max(start, a))
-        for start, end in chosen
-        for a, b in written
-        if a < end and start < b
-    )
+    written_s = sum(end - start for span in chosen for start, end in intersect(written, span))
     missing_s = sum(end - start for start, end in chosen) - written_s
     if missing_s < _MIN_GAP_S:
         return ()
