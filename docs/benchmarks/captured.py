@@ -35,6 +35,7 @@ from docs.benchmarks.human_summaries import (
     read,
     train,
 )
+from docs.benchmarks.tables import print_table, with_interval
 from vidsum.checkpoints.trained import read_trained
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
@@ -180,18 +181,21 @@ def print_rows(rows: Mapping[str, list[Curves]], videos: Videos, clean: Iterable
     """A table of means and of differences from three rows, 95 % intervals."""
     differences = [f"less {base}" for base in BASES]
     heads = ("captured", *differences, "videos that chose nothing", "less clock", *MEASURES)
-    print(f"| row | {' | '.join(heads)} |\n|{'---|' * (len(heads) + 1)}")
     values = {row: measure(curves, videos) for row, curves in rows.items()}
     names = list(clean)
-    for row, of_row in values.items():
+
+    def cells_of(row: str) -> list[str]:
+        of_row = values[row]
         less = [
             interval([of_row[name] - values[base][name] for name in some])
             for base, some in (*((base, of_row) for base in BASES), ("clock", names))
         ]
         whole, part = (interval([of_row[name] for name in some]) for some in (of_row, names))
         agreement = [measured(row, videos, curves) for curves in rows[row]]
-        cells = [whole, *less[:-1], part, less[-1], *(cell(figures(agreement, name)) for name in MEASURES)]
-        print(f"| {row} | {' | '.join(cells)} |", flush=True)
+        measures = (cell(figures(agreement, name)) for name in MEASURES)
+        return [row, whole, *less[:-1], part, less[-1], *measures]
+
+    print_table(["row", *heads], map(cells_of, values))
 
 
 def measure(of_runs: list[Curves], videos: Videos) -> dict[str, float]:
@@ -206,8 +210,8 @@ def interval(values: list[float]) -> str:
     """The mean, and 1.96 standard errors to each side."""
     if not values:
         return "-"
-    mean, side = np.mean(values), 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
-    return f"{mean:.2f} [{mean - side:.2f}, {mean + side:.2f}]"
+    mean, side = float(np.mean(values)), float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return with_interval(mean, (mean - side, mean + side))
 
 
 def main() -> None:

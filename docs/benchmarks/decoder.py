@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from docs.benchmarks import argument_parser
 from docs.benchmarks.captured import captured, interval
 from docs.benchmarks.human_summaries import MAT
+from docs.benchmarks.tables import print_table
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shot_of_sample, target_of
 from vidsum.lab.datasets.captioned import FeatureSimulator, draw_of, in_space, read_captioned
 from vidsum.lab.datasets.splits import Split, splits_of
@@ -345,8 +346,8 @@ def main() -> None:
     videos = read_captioned([options.tvsum / "frame_captions.json"], [options.tvsum / MAT])
     splits, draw = splits_of(str(options.splits), videos, "tvsum"), draw_of("vse")
     assert draw is not None
-    print(f"| trial | {BREAKS[0]} | less {' | less '.join(BREAKS[1:])} |\n|{'---|' * (len(BREAKS) + 1)}")
-    for name in options.trial:
+
+    def cells_of(name: str) -> list[str]:
         values: dict[str, list[float]] = {broken: [] for broken in BREAKS}
         for fold in options.fold:
             train, test = read_fold(videos, draw, splits[fold], TRIALS[name])
@@ -355,7 +356,10 @@ def main() -> None:
                 values[broken] += captures
         whole = values[BREAKS[0]]
         less = [interval(list(np.subtract(whole, values[broken]))) for broken in BREAKS[1:]]
-        print(f"| {name} | {interval(whole)} | {' | '.join(less)} |", flush=True)
+        return [name, interval(whole), *less]
+
+    heads = ["trial", BREAKS[0], *(f"less {broken}" for broken in BREAKS[1:])]
+    print_table(heads, map(cells_of, options.trial))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from torch.nn.functional import layer_norm
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import MAT
+from docs.benchmarks.tables import print_table
 from vidsum.grounding.chosen_model import load_model
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.lab.datasets.captioned import in_space, read_captioned
@@ -67,14 +68,17 @@ def main() -> None:
     videos = read_captioned([options.tvsum / "frame_captions.json"], [options.tvsum / MAT])
     videos = dict(list(videos.items())[: options.videos])
     seen = in_space(videos, "vse")
-    print("| model | deviation over time | perplexity of the saliency over clips |\n|---|---|---|")
-    for model in MODELS:
+
+    def cells_of(model: str) -> list[str]:
         of_videos = [
             spread_of(model, seen[name].features.array, videos[name].features.array) for name in videos
         ]
         deviation, perplexity = np.mean(of_videos, axis=0)
         of_saliency = "-" if np.isnan(perplexity) else f"{perplexity:.2f}"  # MRNet scores segments alone
-        print(f"| {model} | {deviation:.2f} | {of_saliency} |", flush=True)
+        return [model, f"{deviation:.2f}", of_saliency]
+
+    heads = ("model", "deviation over time", "perplexity of the saliency over clips")
+    print_table(heads, map(cells_of, MODELS))
 
 
 if __name__ == "__main__":
