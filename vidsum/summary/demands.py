@@ -80,19 +80,13 @@ def meet_demands(
         return max(choices, key=objective.value)
 
     def fills(unit: int, others: list[int]) -> BoolArray:
-        missing = demands.missing(others)
-        n_filled = (demands.quarters & missing).sum(axis=1)
-        return np.asarray(missing.sum() - n_filled < demands.missing(best).sum())
+        return _missing_with(demands.missing(others), demands.quarters) < demands.missing(best).sum()
 
     def shows_another(unit: int, others: list[int]) -> BoolArray:
-        missing = demands.missing(others)
-        n_filled = (demands.quarters & missing).sum(axis=1)
         is_another = demands.left_out(best) & (demands.importance >= _FAIR * repeats[unit])
-        keeps = missing.sum() - n_filled <= demands.missing(best).sum()
-        left = demands.left_out(
-            others
-        )  # fewer scenes, or two units with several could change places for ever
-        shows_more = left.sum() - (demands.scenes & left).sum(axis=1) < demands.left_out(best).sum()
+        keeps = _missing_with(demands.missing(others), demands.quarters) <= demands.missing(best).sum()
+        # else two units with several scenes could change places for ever
+        shows_more = _missing_with(demands.left_out(others), demands.scenes) < demands.left_out(best).sum()
         return np.asarray(keeps & shows_more & (demands.scenes & is_another).any(axis=1))
 
     while len(best) >= _LEAST and demands.missing(best).any() and (better := exchange(best, fills)):
@@ -100,3 +94,8 @@ def meet_demands(
     while (repeats := demands.repeated(best)) and (better := exchange([*repeats], shows_another)):
         best = better
     return sorted(best)
+
+
+def _missing_with(missing: BoolArray, units: BoolArray) -> IntArray:
+    """Return [N] how many of what is missing [J] each unit still leaves out, by what units have [N, J]."""
+    return np.asarray(missing.sum() - (units & missing).sum(axis=1))
