@@ -43,9 +43,7 @@ class EditRules:
     """Rules of a kind of result, whose parts are in groups: one of each query, else one."""
 
     actions: frozenset[str]  # decisions that it knows
-    start: Callable[
-        [Any], list[Any]
-    ]  # gives the groups of a result: `EditedParts`, `PlacedSegments` of a reel
+    start: Callable[[Any], list[Any]]  # gives the groups: `EditedParts`, or of a reel `PlacedSegments`
     decide: Callable[[Any, Any, Any], Any]  # gives a group after a decision
     finish: Callable[[Any, Sequence[Any], Sequence[Decision]], Any]  # gives the edited result
     before: Callable[[Any], Mapping[str, Any]]  # gives what decisions change, as data

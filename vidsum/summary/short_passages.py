@@ -111,10 +111,8 @@ def refers(text: str) -> bool:
 
 def _pauses(sentences: Sequence[SpokenSentence]) -> list[float]:
     """Return [S + 1] the silence before each sentence in seconds, and after the last."""
-    ends_s, starts_s = (
-        [-inf, *(part.end_s for part in sentences)],
-        [*(part.start_s for part in sentences), inf],
-    )
+    ends_s = [-inf, *(part.end_s for part in sentences)]
+    starts_s = [*(part.start_s for part in sentences), inf]
     return [start_s - end_s for end_s, start_s in zip(ends_s, starts_s, strict=True)]
 
 
