@@ -1,7 +1,7 @@
 """A summary of a film of colours, made without weights, and the page that corrects it."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from tests.archive.made import film
 from tests.commands.conftest import use_mean_colours
 from tests.server.serving import running
 from vidsum.editing.edit_server import EditServer
+from vidsum.editing.reel_session import ReelSession
 from vidsum.editing.session import EditSession
 from vidsum.results.decisions import decisions_path
 from vidsum.results.moments import Grounding, Moment, QueryMoments
@@ -40,25 +41,50 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture
-def record(made: Path) -> Iterator[Path]:
-    """The summary as it was made, without decisions; its MP4 is removed at the end."""
-    path = made / "film_summary.json"
+@contextmanager
+def restored(path: Path, *endings: str) -> Iterator[Path]:
+    """The JSON of a result as it was made; decisions and files with other endings are removed at the end."""
     content = path.read_bytes()
     yield path
     path.write_bytes(content)
-    for other in (decisions_path(path), path.with_suffix(".mp4"), path.with_suffix(".edl")):
+    for other in (decisions_path(path), *map(path.with_suffix, endings)):
         other.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def record(made: Path) -> Iterator[Path]:
+    """The summary as it was made, without decisions; its MP4 is removed at the end."""
+    with restored(made / "film_summary.json", ".mp4", ".edl") as path:
+        yield path
 
 
 @pytest.fixture
 def highlights_record(made: Path) -> Iterator[Path]:
     """The highlights as they were made, without decisions."""
-    path = made / "film_highlights.json"
-    content = path.read_bytes()
-    yield path
-    path.write_bytes(content)
-    decisions_path(path).unlink(missing_ok=True)
+    with restored(made / "film_highlights.json") as path:
+        yield path
+
+
+def check_undo(
+    session: EditSession | ReelSession, steps: Sequence[Any], parts_of: Callable[[dict[str, Any]], Any]
+) -> None:
+    """Decide, undo and redo, and then undo everything: each state is the one before the step."""
+    states, undone = [parts_of(session.describe())], list[Any]()
+    for step in steps:
+        if step == "undo":
+            undone += [states.pop()] if states[1:] else []
+            state = session.undo()
+        elif step == "redo":
+            states += [undone.pop()] if undone else []
+            state = session.redo()
+        else:
+            state, undone = session.decide(step), []
+            states.append(parts_of(state))
+        assert parts_of(state) == parts_of(session.describe()) == states[-1]
+        assert (state["undo"], state["redo"]) == (len(states) - 1, len(undone))
+    for before in reversed(states[:-1]):
+        assert parts_of(session.undo()) == before
+    assert session.describe()["redo"] == len(states) - 1 + len(undone)
 
 
 @contextmanager

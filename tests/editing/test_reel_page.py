@@ -14,8 +14,9 @@ from PIL import Image
 
 import vidsum
 from tests.browsing import faults_of_looks, needs_chromium, open_window, until
+from tests.editing.conftest import check_undo, restored
 from tests.media import Picture, make_video
-from tests.results.test_edited_reel import DECISIONS, leave_out, reorder, set_ends, take_back
+from tests.results.test_edited_reel import DECISION, leave_out, reorder, set_ends, take_back
 from tests.server.serving import ask, running
 from vidsum.editing.edit_server import EditServer
 from vidsum.editing.reel_session import ReelSession, open_session
@@ -59,12 +60,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def record(made: Path) -> Iterator[Path]:
     """The reel as it was made, without decisions; its MP4 is removed at the end."""
-    path = made / "holiday.json"
-    content = path.read_bytes()
-    yield path
-    path.write_bytes(content)
-    for other in (decisions_path(path), path.with_suffix(".mp4"), path.with_suffix(".mlt")):
-        other.unlink(missing_ok=True)
+    with restored(made / "holiday.json", ".mp4", ".mlt") as path:
+        yield path
 
 
 def session_of(record: Path) -> ReelSession:
@@ -77,9 +74,7 @@ def parts_of(state: dict[str, Any]) -> Any:
     return state["parts"], state["used_s"]
 
 
-STEPS = st.lists(
-    st.one_of(DECISIONS.map(lambda some: some[:1]), st.sampled_from(["undo", "redo"])), max_size=8
-)
+STEPS = st.lists(st.one_of(DECISION, st.sampled_from(["undo", "redo"])), max_size=8)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -87,21 +82,8 @@ STEPS = st.lists(
 def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
     decisions_path(record).unlink(missing_ok=True)
     session = session_of(record)
-    states, undone = [parts_of(session.describe())], list[Any]()
-    for step in steps:
-        if step == "undo":
-            undone += [states.pop()] if states[1:] else []
-            state = session.undo()
-        elif step == "redo":
-            states += [undone.pop()] if undone else []
-            state = session.redo()
-        elif step:
-            state, undone = session.decide(step[0]), []
-            states.append(parts_of(state))
-        assert parts_of(session.describe()) == states[-1]
-    for before in reversed(states[:-1]):
-        assert parts_of(session.undo()) == before
-    assert session_of(record).describe()["redo"] == len(states) - 1 + len(undone)
+    check_undo(session, steps, parts_of)
+    assert session_of(record).describe() == session.describe()
 
 
 def seen(film: Path) -> list[str]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import vidsum
 from tests.conftest import fewer_examples
+from tests.editing.conftest import check_undo
 from tests.media import make_video
 from tests.results.test_edits import leave, move, take
 from vidsum.editing.session import EditSession
@@ -64,22 +65,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_undo_returns_to_the_same_state(record: Path, steps: list[Any]) -> None:
     decisions_path(record).unlink(missing_ok=True)
-    session = EditSession(record)
-    states, undone = [parts_of(session.describe())], list[Any]()
-    for step in steps:
-        if step == "undo":
-            undone += [states.pop()] if states[1:] else []
-            state = session.undo()
-        elif step == "redo":
-            states += [undone.pop()] if undone else []
-            state = session.redo()
-        else:
-            state, undone = session.decide(step), []
-            states.append(parts_of(state))
-        assert parts_of(state) == states[-1]
-        assert (state["undo"], state["redo"]) == (len(states) - 1, len(undone))
-    for expected in reversed(states[:-1]):
-        assert parts_of(session.undo()) == expected
+    check_undo(EditSession(record), steps, parts_of)
 
 
 def test_edges_are_places_or_frames(record: Path) -> None:

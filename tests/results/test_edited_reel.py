@@ -57,15 +57,13 @@ def set_ends(segment: int, start_s: float, end_s: float) -> Any:
 
 NUMBERS = st.integers(0, 4)
 TIMES = st.integers(0, 100).map(lambda number: number / 10)
-DECISIONS = st.lists(
-    st.one_of(
-        st.builds(leave_out, NUMBERS),
-        st.builds(take_back, NUMBERS),
-        st.builds(reorder, NUMBERS, st.integers(0, 9)),
-        st.builds(set_ends, NUMBERS, TIMES, TIMES),
-    ),
-    max_size=12,
+DECISION = st.one_of(
+    st.builds(leave_out, NUMBERS),
+    st.builds(take_back, NUMBERS),
+    st.builds(reorder, NUMBERS, st.integers(0, 9)),
+    st.builds(set_ends, NUMBERS, TIMES, TIMES),
 )
+DECISIONS = st.lists(DECISION, max_size=12)
 
 
 def expected(decisions: list[Any]) -> list[list[Any]]:
