@@ -35,10 +35,11 @@ def test_page_needs_nothing_else(server: EditServer) -> None:
         "/words.js",
         "/server.js",
         "/saving.js",
+        "/acts.js",
         "/keys.js",
     )
     texts = [ask(server, name) for name in names]
-    assert [text.status for text in (page, *texts)] == [200] * 10
+    assert [text.status for text in (page, *texts)] == [200] * 11
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert "unsafe" not in page.headers["Content-Security-Policy"]
     for text in (page, *texts):

@@ -17,7 +17,7 @@ _ASSETS = {
     "/player.js": ("javascript", "results/templates/player.js"),
     **{
         f"/{name}.js": ("javascript", f"editing/templates/{name}.js")
-        for name in ("edit", "strip", "words", "server", "saving", "keys")
+        for name in ("edit", "strip", "words", "server", "saving", "acts", "keys")
     },
 }
 _REEL_ASSETS = {

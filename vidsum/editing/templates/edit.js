@@ -1,16 +1,14 @@
 // the page of `vidsum edit`: shows a film and a result, and sends decisions
 import { load, post } from "/server.js";
-import { saveAll } from "/saving.js";
+import { actsOf, say, showActs } from "/acts.js";
 import { listen } from "/keys.js";
-import { Strip, make, overlap, tenths } from "/strip.js";
+import { Strip, byId, make, overlap, tenths } from "/strip.js";
 import { Words } from "/words.js";
 
-const byId = id => document.getElementById(id);
 const video = document.querySelector("video"), lane = document.querySelector(".lane svg");
 let film = null, state = null, strip = null, words = null, at = 0; // `at`: the query that is shown
 const player = playerOf(video, () => say("That was all."));
 
-const say = (text, isFault = false) => Object.assign(byId("status"), { textContent: text, className: isFault ? "fault" : "" });
 const span = part => `${tenths(part.start_s)} – ${tenths(part.end_s)}`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
@@ -28,15 +26,13 @@ const show = (next, text) => {
   const { parts, used_s: used } = group();
   strip.show(parts);
   words?.show(parts);
-  byId("undo").disabled = !state.undo;
-  byId("redo").disabled = !state.redo;
+  showActs(state);
   byId("chosen").textContent = `The result: ${count(parts.length, NOUNS[film.kind])}`;
   byId("used").textContent = film.kind === "summary" ? `${clock(used)} long, at most ${clock(state.budget_s)}`
     : film.kind === "trim" ? `${clock(used)} of ${clock(film.duration_s)}; what is removed:`
     : film.kind === "chapters" ? "Edit a title and press Enter" : `${clock(used)} in all`;
   byId("limits").hidden = state.budget_s === null && state.count === null;
   if (!byId("limits").hidden) showLimit(state.budget_s ?? Math.max(state.count, parts.length));
-  byId("saved").textContent = state.is_saved ? "Saved" : "Not saved yet; no decision is lost if you close the page";
   const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow) : parts.map(row);
   const focused = document.activeElement?.closest("#parts li") && [...byId("parts").children].indexOf(document.activeElement.closest("li"));
   byId("parts").replaceChildren(...rows);
@@ -98,13 +94,7 @@ const send = async (path, document, text, spans = []) => {
     say(error.message, true);
   }
 };
-// shows what another page of this result did
-const follow = async text => {
-  try {
-    const next = await load();
-    if (text || next.revision !== state.revision || next.is_saved !== state.is_saved) show(next, `Another page changed the result, which this page shows now. ${text}`);
-  } catch (error) { say(error.message, true); }
-};
+const { follow, undo, redo, save } = actsOf({ noun: "result", state: () => state, files: () => film.files, show, send });
 const take = ([start, end]) => send("/api/decide", { action: "take", start_s: start, end_s: end }, `${done(0)}: ${span({ start_s: start, end_s: end })}.`, [[start, end]]);
 const leave = (part, text) => send("/api/decide", { action: "leave", start_s: part.start_s, end_s: part.end_s, ...(text ? { text } : {}) }, `${done(1)}: ${text || span(part)}.`, [[part.start_s, part.end_s]]);
 const move = (part, to) => send("/api/decide", { action: "move", start_s: part.start_s, end_s: part.end_s, to_start_s: to[0], to_end_s: to[1] }, `Now ${span({ start_s: to[0], end_s: to[1] })}.`, [[part.start_s, part.end_s], to]);
@@ -116,8 +106,6 @@ const toggle = number => {
   const part = strip.partAt(number), isWhole = 2 * overlap([part.start_s, part.end_s], unit) >= part.end_s - part.start_s;
   return leave(isWhole && inside.length === 1 ? part : { start_s: unit[0], end_s: unit[1] });
 };
-const undo = () => state.undo && send("/api/undo", {}, "Undone.");
-const redo = () => state.redo && send("/api/redo", {}, "Done again.");
 const plan = async () => {
   byId("limit").disabled = true;
   say("Planning again around your decisions …");
@@ -166,8 +154,6 @@ const list = () => byId("all").querySelector("ul").replaceChildren(...film.units
   return make("li", {}, make("label", {}, box, ` ${clock(unit[0])} – ${clock(unit[1])} ${strip.text(number)}`));
 }));
 
-const save = () => saveAll({ files: film.files, show, follow });
-
 const begin = about => {
   film = about;
   film.first = about.budget_s ?? about.count ?? 0;
@@ -207,9 +193,6 @@ const begin = about => {
   listen({ strip, video, player, undo, redo, save, pause, playResult, toggle, parts: () => group().parts, words });
 };
 
-byId("undo").addEventListener("click", undo);
-byId("redo").addEventListener("click", redo);
-byId("save").addEventListener("click", save);
 byId("play").addEventListener("click", playResult);
 byId("limit").addEventListener("input", () => nameLimit(Number(byId("limit").value)));
 byId("limit").addEventListener("change", plan);
@@ -224,5 +207,4 @@ video.addEventListener("timeupdate", () => {
   if (byId("said").open) words?.headAt(video.currentTime);
 });
 video.addEventListener("error", () => say("The browser cannot play this video; everything else works, and a saved MP4 can be played.", true));
-document.addEventListener("visibilitychange", () => { if (film && !document.hidden) follow(""); });
 load().then(begin).catch(error => say(error.message, true));

@@ -1,12 +1,11 @@
 // the page of `vidsum edit` for a reel: its segments as pictures, in the order of the film
 import { load, post } from "/server.js";
-import { saveAll } from "/saving.js";
-import { make, tenths } from "/strip.js";
+import { actsOf, say, showActs } from "/acts.js";
+import { byId, make, tenths } from "/strip.js";
 
-const byId = id => document.getElementById(id), list = byId("segments");
+const list = byId("segments");
 let reel = null, state = null, dragged = null; // `dragged`: the number of a segment
 
-const say = (text, isFault = false) => Object.assign(byId("status"), { textContent: text, className: isFault ? "fault" : "" });
 const nameOf = part => `segment ${part.number + 1}, ${reel.segments[part.number].name}`;
 const itemOf = number => list.querySelector(`li[data-number="${number}"]`);
 const placeOf = number => state.parts.findIndex(part => part.number === number);
@@ -15,9 +14,7 @@ const show = (next, text) => {
   const focused = document.activeElement?.closest("#segments li")?.dataset.number, role = document.activeElement?.dataset.role;
   state = next;
   const inside = state.parts.filter(part => part.is_in);
-  byId("undo").disabled = !state.undo;
-  byId("redo").disabled = !state.redo;
-  byId("saved").textContent = state.is_saved ? "Saved" : "Not saved yet; no decision is lost if you close the page";
+  showActs(state);
   byId("used").textContent = `The film: ${inside.length} of ${state.parts.length} segments, ${tenths(state.used_s)}`;
   list.replaceChildren(...state.parts.map(item));
   if (focused !== undefined) {
@@ -61,22 +58,13 @@ const send = async (path, document, text) => {
     say(error.message, true);
   }
 };
-// shows what another page of this reel did
-const follow = async text => {
-  try {
-    const next = await load();
-    if (text || next.revision !== state.revision || next.is_saved !== state.is_saved) show(next, `Another page changed the reel, which this page shows now. ${text}`);
-  } catch (error) { say(error.message, true); }
-};
+const { follow, undo, redo, save } = actsOf({ noun: "reel", state: () => state, files: () => reel.files, show, send });
 const toggle = part => send("/api/decide", { action: part.is_in ? "leave_out" : "take_back", segment: part.number }, `${part.is_in ? "Left out" : "Taken back"}: ${nameOf(part)}.`);
 const reorder = (number, place) => {
   if (place < 0 || place >= state.parts.length || place === placeOf(number)) return;
   return send("/api/decide", { action: "reorder", segment: number, place }, `Now at place ${place + 1}: ${nameOf({ number })}.`);
 };
 const setEnds = (part, start, end) => send("/api/decide", { action: "set_ends", segment: part.number, start_s: start, end_s: end }, `Other ends: ${nameOf(part)}.`);
-const undo = () => state.undo && send("/api/undo", {}, "Undone.");
-const redo = () => state.redo && send("/api/redo", {}, "Done again.");
-const save = () => saveAll({ files: reel.files, show, follow });
 
 document.addEventListener("keydown", event => {
   const isControl = event.ctrlKey || event.metaKey, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -97,10 +85,6 @@ document.addEventListener("keydown", event => {
   }
   event.preventDefault();
 });
-byId("undo").addEventListener("click", undo);
-byId("redo").addEventListener("click", redo);
-byId("save").addEventListener("click", save);
-document.addEventListener("visibilitychange", () => { if (reel && !document.hidden) follow(""); });
 load().then(about => {
   reel = about;
   byId("name").textContent = reel.record;

@@ -1,8 +1,7 @@
 // the dialog that shows what is saved
 import { get, load, post } from "/server.js";
-import { make } from "/strip.js";
+import { byId, make } from "/strip.js";
 
-const byId = id => document.getElementById(id);
 document.body.append(make("dialog", { id: "saving", "aria-labelledby": "saving_title" },
   make("h2", { id: "saving_title" }, "Saving"),
   make("p", { id: "saving_text", role: "status" }),

@@ -5,6 +5,7 @@ const MOST = 120; // cells that are drawn; their pictures are all that the page 
 const NEAR = 9; // pixels within which an end snaps
 const LEAST_S = .2;
 
+const byId = id => document.getElementById(id);
 const make = (tag, attributes = {}, ...children) => {
   const svg = ["svg", "polyline"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -242,4 +243,4 @@ class Strip {
   get window() { return [this.time(this.box.scrollLeft), this.time(this.box.scrollLeft + this.box.clientWidth)]; }
 }
 
-export { Strip, make, overlap, tenths };
+export { Strip, byId, make, overlap, tenths };
