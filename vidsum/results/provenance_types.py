@@ -37,6 +37,16 @@ class FeatureProvenance(TypedDict):
     summary: NotRequired[Parameters]
 
 
+class VideoProvenance(TypedDict):
+    """Inputs of results that are made of the features of a video."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[HashedFile]
+
+
 class SummaryProvenance(FeatureProvenance):
     """Inputs and settings of a summary, which may have more keys."""
 
@@ -201,14 +211,9 @@ class RecordedHighlights(TypedDict):
     map_sha256: NotRequired[Sha256]
 
 
-class HighlightProvenance(TypedDict):
+class HighlightProvenance(VideoProvenance):
     """Inputs and settings of highlights."""
 
-    vidsum: str
-    extractor: str
-    weights_sha256: NotRequired[Sha256]
-    parameters: NotRequired[Parameters]
-    video: NotRequired[HashedFile]
     features: NotRequired[HashedFile]  # in place of the video, where features were given
     highlights: RecordedHighlights
     edit: NotRequired[Edit]  # what was corrected by hand
@@ -239,14 +244,9 @@ class RecordedDescriptions(TypedDict):
     speak: NotRequired[str]  # the program that spoke the descriptions
 
 
-class DescriptionProvenance(TypedDict):
+class DescriptionProvenance(VideoProvenance):
     """Inputs and settings of descriptions."""
 
-    vidsum: str
-    extractor: str
-    weights_sha256: NotRequired[Sha256]
-    parameters: NotRequired[Parameters]
-    video: NotRequired[HashedFile]
     shots: NotRequired[Parameters]
     descriptions: RecordedDescriptions
 
@@ -283,26 +283,16 @@ class RecordedShorts(TypedDict):
     text_weights_sha256: NotRequired[Sha256]
 
 
-class ShortProvenance(TypedDict):
+class ShortProvenance(VideoProvenance):
     """Inputs and settings of shorts."""
 
-    vidsum: str
-    extractor: str
-    weights_sha256: NotRequired[Sha256]
-    parameters: NotRequired[Parameters]
-    video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     shorts: RecordedShorts
 
 
-class ChapterProvenance(TypedDict):
+class ChapterProvenance(VideoProvenance):
     """Inputs and settings of chapters."""
 
-    vidsum: str
-    extractor: str
-    weights_sha256: NotRequired[Sha256]
-    parameters: NotRequired[Parameters]
-    video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     chapters: RecordedChapters
     edit: NotRequired[Edit]  # what was corrected by hand
