@@ -14,7 +14,6 @@ from vidsum.errors import InputError, MissingError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.reel_film import source_video
 from vidsum.outputs.timelines import require_unchanged
-from vidsum.pipelines.make_reel import on_frames
 from vidsum.results.decisions import Decision, check_decisions
 from vidsum.results.edits import apply_decisions, placed_segments
 from vidsum.results.load import load
@@ -22,6 +21,7 @@ from vidsum.results.reel import Reel, ReelSegment
 from vidsum.types import Progress
 from vidsum.video.photographs import photograph_jpeg
 from vidsum.video.read import read_jpegs
+from vidsum.video.segments import on_frames
 
 
 class ReelSession(ResultSession[Reel]):

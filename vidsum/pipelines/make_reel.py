@@ -51,12 +51,11 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.listen import probe_sound
 from vidsum.video.photographs import PhotographInfo
-from vidsum.video.timing import read_frame_times
+from vidsum.video.segments import on_frames
 
 Snap = Literal["auto", "speech", "sentence", "none"]
 _LONGEST_S: Final = 5.0  # of a part without speech
 _LONGEST_SPEECH_S: Final = 20.0
-_EARLY_S: Final = 5e-4
 
 
 def make_reel(
@@ -308,11 +307,3 @@ def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extractio
     curve = curve * np.array([made.quality for made in analysed], np.float32)
     expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, LEAST_IMPORTANCE)
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]
-
-
-def on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
-    """Return a part of the same length, or up to the end, that begins with a frame."""
-    times = read_frame_times(video)
-    place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)
-    first_s = float(times[place])
-    return first_s, min(first_s + end_s - start_s, video.duration_s)

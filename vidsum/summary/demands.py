@@ -80,7 +80,8 @@ def meet_demands(
         return max(choices, key=objective.value)
 
     def fills(unit: int, others: list[int]) -> BoolArray:
-        return _missing_with(demands.missing(others), demands.quarters) < demands.missing(best).sum()
+        filled = _missing_with(demands.missing(others), demands.quarters)
+        return np.asarray(filled < demands.missing(best).sum())
 
     def shows_another(unit: int, others: list[int]) -> BoolArray:
         is_another = demands.left_out(best) & (demands.importance >= _FAIR * repeats[unit])

@@ -119,6 +119,14 @@ def snap_to_frames(video: VideoInfo, segments: Sequence[Interval]) -> list[Inter
     return snapped
 
 
+def on_frames(video: VideoInfo, start_s: float, end_s: float) -> Interval:
+    """Return a part of the same length, or up to the end, that begins with a frame."""
+    times = read_frame_times(video)
+    place = max(int(np.searchsorted(times, start_s + _EARLY_S, side="right")) - 1, 0)
+    first_s = float(times[place])
+    return first_s, min(first_s + end_s - start_s, video.duration_s)
+
+
 def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame) -> Fraction:
     """Return seconds in a tick of the clip: one frame where the rate is constant, else the source's tick.
 
