@@ -16,6 +16,7 @@ from PIL import Image, ImageOps
 from vidsum.errors import InputError
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.types import Picture
+from vidsum.video.open import check_readable
 from vidsum.video.recorded import photograph_recorded
 
 _HEIC: Final = (".heic", ".heif")
@@ -96,6 +97,7 @@ def _opened(path: str) -> Iterator[Image.Image]:
         from pi_heif import register_heif_opener
 
         register_heif_opener()
+    check_readable(Path(path))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd tags, and of pictures that are large but not refused
