@@ -45,6 +45,14 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         read_photograph(str(path), 64)
 
 
+def test_a_script_that_is_named_as_a_photograph_is_not_run(tmp_path: Path) -> None:
+    (path := tmp_path / "a.jpg").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 50 50\n%%EndComments\n"
+    )
+    with pytest.raises(InputError, match="cannot be read as a photograph"):
+        probe_photograph(str(path))
+
+
 def _box(kind: bytes, *content: bytes) -> bytes:
     data = b"".join(content)
     return struct.pack(">I4s", 8 + len(data), kind) + data
