@@ -1,5 +1,6 @@
 """Reels: pictures and sound of any kind of source in step, one canvas, one level."""
 
+import wave
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -200,6 +201,18 @@ def test_music_does_not_jump_at_a_join(tmp_path: Path) -> None:
     level_db = 20 * np.log10(np.sqrt((samples.reshape(-1, hop) ** 2).mean(axis=1))[5 : -50 * 3])
     assert np.abs(np.diff(level_db)).max() < 1.2  # 12 dB in .3 s are .8 dB a step
     assert level_db.min() == pytest.approx(level_db[20] - 12, abs=0.3)
+
+
+def test_music_of_a_wav_file_is_in_the_film_and_repeated(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=125).path)
+    tone = (9000 * np.sin(2 * np.pi * 300 * np.arange(2 * _RATE) / _RATE)).astype("<i2")
+    with wave.open(str(music := tmp_path / "music.wav"), "wb") as file:
+        file.setparams((1, 2, _RATE, 0, "NONE", ""))
+        file.writeframes(tone.tobytes())
+    with mix_sound([SoundPart(info, 0.0, 0, 5 * _RATE)], str(music), tmp_path, [], None) as mixed:
+        assert mixed is not None
+        for second in range(3):  # before it ends
+            assert np.abs(mixed.read(second * _RATE, _RATE)).max() > 0.05
 
 
 @pytest.mark.parametrize("kind", ["video", "audio"])
