@@ -236,9 +236,11 @@ def test_damage_is_named(kind: str, tmp_path: Path) -> None:
     assert any(warning.startswith(f"a.mp4: {word}") for warning in warnings)
 
 
-def test_silent_music_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("peak", [0.0, 7e-4])  # the second is louder than the gate of the loudness
+def test_silent_music_is_refused(peak: float, tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / "mute.mp4").path)
-    music = make_video(tmp_path / "music.mp4", samples=np.zeros(_RATE, np.float32))
+    tone = (peak * np.sin(2 * np.pi * 1000 * np.arange(_RATE) / _RATE)).astype(np.float32)
+    music = make_video(tmp_path / "music.mp4", samples=tone)
     with pytest.raises(InputError, match="silent"):
         write_film(
             [FilmPart(info.path, info, 0.0, 1.0)],

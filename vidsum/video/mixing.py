@@ -180,7 +180,7 @@ def _open_music(path: str) -> Iterator[_Music]:
         if source is None:
             raise InputError("has no sound that can be decoded", subject=path)
         loudness = measure_loudness(read_all(source), RATE, LAYOUT)
-    if loudness.is_silent:
+    if loudness.is_silent or not length:
         raise InputError("is silent", subject=path)
     with closing(_repeat(path, length, 10 ** ((_MUSIC_LUFS - loudness.lufs) / 20))) as blocks:
         yield _Music(blocks)
