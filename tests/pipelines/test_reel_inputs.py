@@ -1,5 +1,6 @@
 """The inputs of a reel: their days by the recorder's clock, and the rate of the film."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,12 @@ def test_a_rate_that_varies_is_a_common_one() -> None:
     assert (
         choose_canvas([Recording("a.mp4", video_info("a.mp4", fps=29.83, is_vfr=True), {}, None)]).fps == 30
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("name", ["a.mp4", "a.jpg"])
+def test_a_pipe_is_left_out_and_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / name)
+    recordings, (left_out,) = read_recordings([str(path)], None)
+    assert not recordings
+    assert left_out.fault == "is a pipe or device; only files can be read"

@@ -1,5 +1,6 @@
 """Photographs of any kind as 8-bit RGB pictures."""
 
+import os
 import struct
 from pathlib import Path
 
@@ -34,6 +35,21 @@ def test_a_photograph_that_is_too_large_is_named(tmp_path: Path, monkeypatch: py
     Image.new("L", (1500, 1400)).save(path := tmp_path / "large.png")
     monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 1_000_000)
     with pytest.raises(InputError, match="has more than 2 million pixels"):
+        probe_photograph(str(path))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "a.jpg")
+    with pytest.raises(InputError, match="is a pipe"):
+        read_photograph(str(path), 64)
+
+
+def test_a_script_that_is_named_as_a_photograph_is_not_run(tmp_path: Path) -> None:
+    (path := tmp_path / "a.jpg").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 50 50\n%%EndComments\n"
+    )
+    with pytest.raises(InputError, match="cannot be read as a photograph"):
         probe_photograph(str(path))
 
 

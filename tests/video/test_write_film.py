@@ -1,5 +1,6 @@
 """Reels: pictures and sound of any kind of source in step, one canvas, one level."""
 
+import wave
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -202,6 +203,18 @@ def test_music_does_not_jump_at_a_join(tmp_path: Path) -> None:
     assert level_db.min() == pytest.approx(level_db[20] - 12, abs=0.3)
 
 
+def test_music_of_a_wav_file_is_in_the_film_and_repeated(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "mute.mp4", n_frames=125).path)
+    tone = (9000 * np.sin(2 * np.pi * 300 * np.arange(2 * _RATE) / _RATE)).astype("<i2")
+    with wave.open(str(music := tmp_path / "music.wav"), "wb") as file:
+        file.setparams((1, 2, _RATE, 0, "NONE", ""))
+        file.writeframes(tone.tobytes())
+    with mix_sound([SoundPart(info, 0.0, 0, 5 * _RATE)], str(music), tmp_path, [], None) as mixed:
+        assert mixed is not None
+        for second in range(3):  # before it ends
+            assert np.abs(mixed.read(second * _RATE, _RATE)).max() > 0.05
+
+
 @pytest.mark.parametrize("kind", ["video", "audio"])
 def test_damage_is_named(kind: str, tmp_path: Path) -> None:
     path = _painted(tmp_path / "a.mp4")
@@ -223,9 +236,11 @@ def test_damage_is_named(kind: str, tmp_path: Path) -> None:
     assert any(warning.startswith(f"a.mp4: {word}") for warning in warnings)
 
 
-def test_silent_music_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("peak", [0.0, 7e-4])  # the second is louder than the gate of the loudness
+def test_silent_music_is_refused(peak: float, tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / "mute.mp4").path)
-    music = make_video(tmp_path / "music.mp4", samples=np.zeros(_RATE, np.float32))
+    tone = (peak * np.sin(2 * np.pi * 1000 * np.arange(_RATE) / _RATE)).astype(np.float32)
+    music = make_video(tmp_path / "music.mp4", samples=tone)
     with pytest.raises(InputError, match="silent"):
         write_film(
             [FilmPart(info.path, info, 0.0, 1.0)],

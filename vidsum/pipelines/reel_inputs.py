@@ -16,6 +16,7 @@ from vidsum.results.media import timeline_rate
 from vidsum.results.reel import Canvas, LeftOut, Music, Reel, ReelSource
 from vidsum.summary.settings import ReelSettings
 from vidsum.types import Progress, VideoInfo
+from vidsum.video.open import check_readable
 from vidsum.video.photographs import PhotographInfo, is_photograph, probe_photograph
 from vidsum.video.recorded import in_order, video_recorded
 
@@ -124,6 +125,7 @@ def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
 def _read(path: str) -> Recording:
     if is_folder(path):
         raise InputError("is a folder without a video or photograph", subject=path)
+    check_readable(Path(path))  # hashing would wait for a pipe, and read a device without end
     file = identify_file(Path(path))
     if is_photograph(Path(path)):
         photograph = probe_photograph(path)

@@ -4,8 +4,8 @@ It is mixed once into a temporary file that has no name, since its loudness is m
 sound of an hour would take 1.4 GB of memory.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -146,20 +146,20 @@ def _under_speech(part: SoundPart, speech: Sequence[Interval], film_end: int) ->
 
 
 class _Music:
-    """A file's sound at the level of music, from the start again where it ends."""
+    """The blocks of a sound without end, read in pieces of any length."""
 
-    def __init__(self, source: SoundSource, length: int, gain: float) -> None:
-        self._source, self._length, self._gain, self._next = source, length, np.float32(gain), 0
+    def __init__(self, blocks: Iterator[FloatArray]) -> None:
+        self._blocks, self._rest = blocks, np.zeros((N_CHANNELS, 0), np.float32)
 
     def read(self, count: int) -> FloatArray:
-        made = list[FloatArray]()
-        while (missing := count - sum(block.shape[1] for block in made)) > 0:
-            if self._next >= self._length:
-                self._next = 0
-            size = min(missing, RATE, self._length - self._next)
-            made.append(self._source.read(self._next, size))
-            self._next += size
-        return np.hstack(made) * self._gain
+        made, missing = [self._rest[:, :0]], count
+        while missing > 0:
+            if not self._rest.shape[1]:
+                self._rest = next(self._blocks)
+            made.append(self._rest[:, :missing])
+            self._rest = self._rest[:, missing:]
+            missing -= made[-1].shape[1]
+        return np.hstack(made)
 
 
 @contextmanager
@@ -179,9 +179,22 @@ def _open_music(path: str) -> Iterator[_Music]:
         if source is None:
             raise InputError("has no sound that can be decoded", subject=path)
         loudness = measure_loudness(read_all(source), RATE, LAYOUT)
-        if loudness.is_silent:
-            raise InputError("is silent", subject=path)
-        yield _Music(source, length, 10 ** ((_MUSIC_LUFS - loudness.lufs) / 20))
+    if loudness.is_silent or not length:
+        raise InputError("is silent", subject=path)
+    with closing(_repeat(path, length, 10 ** ((_MUSIC_LUFS - loudness.lufs) / 20))) as blocks:
+        yield _Music(blocks)
+
+
+def _repeat(path: str, length: int, gain: float) -> Generator[FloatArray, None, None]:
+    """Yield the blocks of a file's first samples at a level, again and again.
+
+    The file is opened each time: in some, such as WAV, there is no way back to the start.
+    """
+    while True:
+        with open_sound(Path(path), Jumps(), stereo_rate=RATE) as source:
+            assert source is not None
+            for first in range(0, length, RATE):
+                yield source.read(first, min(RATE, length - first)) * np.float32(gain)
 
 
 def sample_at(tick: int, rate: Fraction) -> int:

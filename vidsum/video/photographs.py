@@ -16,10 +16,12 @@ from PIL import Image, ImageOps
 from vidsum.errors import InputError
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.types import Picture
+from vidsum.video.open import check_readable
 from vidsum.video.recorded import photograph_recorded
 
 _HEIC: Final = (".heic", ".heif")
 _ENDINGS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", *_HEIC})
+_FORMATS: Final = ("JPEG", "PNG", "WEBP", "TIFF", "BMP")  # others, such as EPS, run programs
 _EXIF: Final = 0x8769  # the part of a file's tags that the camera writes
 _ORIENTATION: Final = 0x0112
 _TURNED: Final = (5, 6, 7, 8)  # orientations that swap width and height
@@ -89,6 +91,7 @@ def frame_of(picture: Picture) -> av.VideoFrame:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Image.Image]:
+    formats: tuple[str, ...] = _FORMATS
     if Path(path).suffix.lower() in _HEIC:
         if not has_extra("heic"):
             hint = install_extra_command("heic")
@@ -96,10 +99,12 @@ def _opened(path: str) -> Iterator[Image.Image]:
         from pi_heif import register_heif_opener
 
         register_heif_opener()
+        formats = (*_FORMATS, "HEIF")
+    check_readable(Path(path))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd tags, and of pictures that are large but not refused
-            with Image.open(path) as image:
+            with Image.open(path, formats=formats) as image:
                 yield image
     except Image.DecompressionBombError as error:
         most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
