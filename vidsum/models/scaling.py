@@ -8,14 +8,17 @@ import numpy.typing as npt
 
 from vidsum.types import FloatArray, TimeArray
 
-
-def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
-    """Return rows [N, D] scaled to length 1; rows of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+_BLOCK = 1024  # rows that are scaled or compared at a time: a copy of the features of a long video is large
 
 
-_BLOCK = 1024  # rows that are compared at a time
+def unit_rows(rows: npt.NDArray[np.floating], out: FloatArray | None = None) -> FloatArray:
+    """Return rows [N, D] scaled to length 1, in `out` if it is given; rows of zeros stay."""
+    scaled = np.empty(rows.shape, np.float32) if out is None else out
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        lengths = np.linalg.norm(block, axis=1, keepdims=True)
+        scaled[start : start + _BLOCK] = block / np.where(lengths > 0, lengths, 1)
+    return scaled
 
 
 def exact_unit_rows(rows: FloatArray) -> FloatArray:
@@ -28,10 +31,7 @@ def exact_unit_rows(rows: FloatArray) -> FloatArray:
 
 
 def distances_between(rows: FloatArray, scale: Callable[[FloatArray], FloatArray] = unit_rows) -> TimeArray:
-    """Return [N - 1] 1 - cosine of each of N rows and the next; `scale` makes rows of length 1 of them.
-
-    A block at a time: a copy of the features of a long video is large.
-    """
+    """Return [N - 1] 1 - cosine of each of N rows and the next; `scale` makes rows of length 1 of them."""
     distances = np.empty(len(rows) - 1)
     for start in range(0, len(distances), _BLOCK):
         differences = np.diff(scale(rows[start : start + _BLOCK + 1]), axis=0)

@@ -49,7 +49,8 @@ def content_of(
     scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
     n_scenes = int(scenes.max()) + 1
     numbered, scenes = np.unique(np.where(is_slide, n_scenes + slides, scenes), return_inverse=True)
-    pictures = _directions(rows - rows.mean(axis=0))
+    rows -= rows.mean(axis=0)  # in place: the features of a long video are large
+    pictures = _directions(rows)
     if is_slide.any():
         numbers = np.eye(int(slides.max()) + 1, dtype=np.float32)[slides]
         # half of a slide's look is its picture: a terminal differs from an editor more than two editors do
@@ -85,9 +86,10 @@ def scenes_in(content: Content, spans: Sequence[slice], enough: int) -> FloatArr
     lengths = np.array([span.stop - span.start for span in spans], np.int64)
     rows = np.repeat(np.arange(len(spans)), lengths)
     numbers = content.scenes[np.concatenate([np.arange(span.start, span.stop) for span in spans])]
-    counts = np.bincount(rows * n_scenes + numbers, minlength=len(spans) * n_scenes).reshape(-1, n_scenes)
-    shares = counts / np.minimum(lengths, enough)[:, None]
-    return np.asarray(np.minimum(shares, 1), np.float32)
+    shares = np.zeros((len(spans), n_scenes), np.float32)
+    np.add.at(shares, (rows, numbers), 1)
+    shares /= np.minimum(lengths, enough)[:, None].astype(np.float32)
+    return np.minimum(shares, 1, out=shares)
 
 
 def likeness(content: Content, spans: Sequence[slice], samples: IntArray) -> FloatArray:
@@ -107,9 +109,11 @@ def likeness(content: Content, spans: Sequence[slice], samples: IntArray) -> Flo
 
 
 def _directions(rows: FloatArray) -> FloatArray:
-    """Return rows [N, D] of length 1; zeros where they hardly differ from zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.where(lengths > _MIN_DIRECTION, rows / np.maximum(lengths, _MIN_DIRECTION), 0))
+    """Scale rows [N, D] to length 1 in place, and return them; zeros where they hardly differ from zero."""
+    are_zero = np.einsum("td,td->t", rows, rows) <= _MIN_DIRECTION**2
+    unit_rows(rows, out=rows)
+    rows[are_zero] = 0
+    return rows
 
 
 def _words(times: TimeArray, step_s: float, texts: Sequence[TimedText]) -> "csr_matrix | None":

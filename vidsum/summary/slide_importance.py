@@ -27,13 +27,13 @@ def number_slides(features: Features, slides: Sequence[Interval]) -> IntArray:
 
     A slide that comes again keeps its number.
     """
-    rows, times = unit_rows(features.array), features.timestamps
+    rows, times = features.array, features.timestamps
     numbers, known = np.full(len(rows), -1), list[FloatArray]()
     for start_s, end_s in slides:
         inside = (times >= start_s) & (times < end_s)
         if not inside.any():
             continue
-        last = np.asarray(unit_rows(rows[inside][-_LAST_ROWS:].mean(axis=0)[None])[0], np.float32)
+        last = np.asarray(unit_rows(unit_rows(rows[inside][-_LAST_ROWS:]).mean(axis=0)[None])[0], np.float32)
         same = [number for number, other in enumerate(known) if float(other @ last) >= _SAME]
         numbers[inside] = same[0] if same else len(known)
         known += [] if same else [last]
