@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -148,9 +149,15 @@ def help_(
         run([*(words or ()), "--help"])
 
 
+@cache
+def program() -> Any:
+    """Return the whole program; commands that it has loaded stay loaded."""
+    return typer.main.get_command(app)
+
+
 def find_command(words: Sequence[str]) -> Any:
     """Return the command that the first of these words name."""
-    command: Any = typer.main.get_command(app)
+    command = program()
     for word in words:
         if not hasattr(command, "list_commands"):
             break
@@ -163,8 +170,7 @@ def run(words: Sequence[str] | None = None) -> int:
 
     Only the command line has unknown variables named, so that they are once in a process.
     """
-    program = typer.main.get_command(app)
-    code = program.main(words, prog_name="vidsum", standalone_mode=False, obj=words is None)
+    code = program().main(words, prog_name="vidsum", standalone_mode=False, obj=words is None)
     return code if isinstance(code, int) else 0
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.options import commands, flags_of, meaning_of, program, value_of
+from docs.options import commands, flags_of, meaning_of, value_of
+from vidsum.commands.app import program
 from vidsum.commands.options import leaves_of
 from vidsum.commands.usage import CommandHelp
 from vidsum.options import Leaf

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from vidsum.commands.app import app
+from vidsum.commands.app import program
 from vidsum.commands.options import default_of, leaves_of, metavar_of, range_of
 from vidsum.options import Leaf, item_of
 
@@ -27,11 +27,6 @@ def page() -> str:
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield the words after `vidsum`, and the command, of each command that is not a group."""
     yield from _below("", program())
-
-
-def program() -> Any:
-    """Return the whole program."""
-    return typer.main.get_command(app)
 
 
 def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:

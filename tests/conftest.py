@@ -23,7 +23,7 @@ from vidsum.errors import PackageError
 from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
 
 # on a busy machine any test may take long
-settings.register_profile("vidsum", deadline=None, max_examples=25)
+settings.register_profile("vidsum", deadline=None, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=200)  # of .ci/run
 settings.load_profile("vidsum")
 
@@ -224,6 +224,29 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, which is empty."""
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+Once = Callable[[str, Callable[[Path], None]], Path]
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Make a folder in the first process of `-n` that needs it; the others wait for it and share it."""
+    from vidsum.io.locks import lock_file
+
+    base = tmp_path_factory.getbasetemp()
+    place = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def once(name: str, make: Callable[[Path], None]) -> Path:
+        folder, done = place / name, place / f"{name}.done"
+        with lock_file(place / f"{name}.lock"):
+            if not done.exists():
+                folder.mkdir(exist_ok=True)
+                make(folder)
+                done.touch()
+        return folder
+
+    return once
 
 
 @pytest.fixture(scope="module")

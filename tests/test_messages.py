@@ -92,6 +92,13 @@ def _is_beginning(node: ast.AST) -> bool:
     return False
 
 
+def _is_set_of_messages(node: ast.AST, aliases: set[str]) -> bool:
+    match node:
+        case ast.Set(elts=parts) | ast.Call(func=ast.Name(id="set" | "frozenset"), args=parts):
+            return any(_is_message(part, aliases) for part in parts)
+    return False
+
+
 def _is_read(node: ast.AST, aliases: set[str]) -> bool:
     """Return whether an expression decides or cuts by the text of a message, and does not only lay it out."""
     match node:
@@ -105,6 +112,8 @@ def _is_read(node: ast.AST, aliases: set[str]) -> bool:
             )
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[value]):
             return _is_message(value, aliases)
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub(), right=right):
+            return _is_set_of_messages(left, aliases) or _is_set_of_messages(right, aliases)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
             return _is_message(left, aliases)
     return False
@@ -139,6 +148,8 @@ def test_no_code_reads_a_message() -> None:
         'text.removesuffix(" Can be repeated.")',
         're.split("[.] ", parameter.help)[0]',
         "silent in grounding.warnings",
+        "earlier & {*grounding.warnings}",
+        "set(result.warnings) - known",
         '[note for note in result.warnings if note.endswith(":")]',
         "_SOUND.search(str(error))",
         'error.text == "has no sound"',

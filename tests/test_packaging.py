@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import vidsum
-from tests.conftest import real_weights
+from tests.conftest import Once, real_weights
 from tests.kills import kill_often
 from tests.media import make_colour_film
 from vidsum.checkpoints import registry
@@ -27,9 +28,12 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(made_once: Once) -> Path:
     """A copy of what git tracks."""
-    folder = tmp_path_factory.mktemp("source")
+    return made_once("source", _copy_tracked)
+
+
+def _copy_tracked(folder: Path) -> None:
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if tracked.returncode:
         pytest.skip("not a git checkout")
@@ -38,7 +42,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, place, follow_symlinks=False)
-    return folder
 
 
 def _build(*command: str, **options: Any) -> None:
@@ -49,22 +52,25 @@ def _build(*command: str, **options: Any) -> None:
     assert built.returncode == 0, built.stderr[-2000:]
 
 
-def _build_wheel(source: Path, folder: Path) -> dict[str, bytes]:
-    """Return the files of the wheel of a folder or an sdist."""
+def _build_wheel(source: Path, folder: Path) -> None:
+    """Write the wheel of a folder or an sdist."""
     _build("-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source))
+
+
+def _files_of_wheel(folder: Path) -> dict[str, bytes]:
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.fixture(scope="module")
-def wheel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("wheel")
+def wheel_folder(source: Path, made_once: Once) -> Path:
+    return made_once("wheel", partial(_build_wheel, source))
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, wheel_folder: Path) -> dict[str, bytes]:
-    return _build_wheel(source, wheel_folder)
+def wheel(wheel_folder: Path) -> dict[str, bytes]:
+    return _files_of_wheel(wheel_folder)
 
 
 @pytest.mark.deep
@@ -106,7 +112,8 @@ def test_sdist_makes_the_same_wheel(source: Path, wheel: dict[str, bytes], tmp_p
     with tarfile.open(sdist) as archive:
         folders = {name.split("/")[1] for name in archive.getnames() if name.count("/") > 1}
     assert folders == {"commands", "vidsum", "vidsum.egg-info", "weights"}
-    assert _build_wheel(sdist, tmp_path / "wheel") == wheel
+    _build_wheel(sdist, tmp_path / "wheel")
+    assert _files_of_wheel(tmp_path / "wheel") == wheel
 
 
 def test_installed_version() -> None:
@@ -214,15 +221,15 @@ server.wait()
 
 
 @pytest.fixture(scope="module")
-def base_install(
-    wheel: dict[str, bytes], wheel_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def base_install(wheel_folder: Path, made_once: Once) -> Path:
     """The program `vidsum` of the wheel, installed without extras into an environment of its own."""
-    environment = tmp_path_factory.mktemp("environment")
+    return made_once("environment", partial(_install, wheel_folder)) / "bin/vidsum"
+
+
+def _install(wheel_folder: Path, environment: Path) -> None:
     _build("-m", "venv", str(environment))
     (file,) = wheel_folder.glob("*.whl")
     _build("-m", "pip", "--python", str(environment / "bin/python"), "install", "--quiet", str(file))
-    return environment / "bin/vidsum"
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import signature
 from numbers import Integral, Real
 from operator import ge, gt, le, lt
@@ -87,13 +87,13 @@ class Leaf:
     option: Option
     default: Any  # MISSING where a value must be given
 
-    @property
+    @cached_property
     def flags(self) -> tuple[str, ...]:
         """Its flags on a command line; of a switch that is on by default, and of others, as `--on/--off`."""
         words = self.name.replace("_", "-")
         return self.option.flags or (f"--{words}/--no-{words}" if self.default is True else f"--{words}",)
 
-    @property
+    @cached_property
     def parameter(self) -> str:
         """Its name on a command line and in a file: the first long flag, with underscores."""
         long = next(flag for flag in self.flags if flag.startswith("--"))
@@ -336,8 +336,10 @@ def _default(entry: "Field[Any]") -> Any:
 
 def required(kind: Any) -> Any:
     """Return X of `X | None`; other types as they are."""
+    if isinstance(kind, type) or get_origin(kind) not in (Union, UnionType):
+        return kind
     inner = [part for part in get_args(kind) if part is not NoneType]
-    return inner[0] if get_origin(kind) in (Union, UnionType) and len(inner) == 1 else kind
+    return inner[0] if len(inner) == 1 else kind
 
 
 def item_of(kind: Any) -> Any:

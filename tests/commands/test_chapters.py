@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import av
@@ -54,8 +56,9 @@ def say(monkeypatch: pytest.MonkeyPatch, *sentences: tuple[float, float, str], l
     monkeypatch.setattr(speech_evidence, "plan_transcript", lambda *about: plan)
 
 
-def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bool = True) -> Path:
-    """A film of shots in different colours, at five frames a second."""
+@cache
+def talk_bytes(suffix: str, n_shots: int, shot_s: float, *, sound: bool) -> bytes:
+    """The bytes of a film of shots in different colours, at five frames a second."""
     shades = np.random.default_rng(3).integers(0, 255, (n_shots, 3)).astype(np.uint8)
 
     def paint(number: int, width: int, height: int) -> Picture:
@@ -63,7 +66,15 @@ def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bo
         return np.broadcast_to(shade, (height, width, 3)).copy()
 
     n_frames = round(n_shots * shot_s * 5)
-    return media.make_video(path, n_frames=n_frames, fps=5, paint=paint, sound=sound, sound_rate=16_000).path
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"talk{suffix}"
+        media.make_video(path, n_frames=n_frames, fps=5, paint=paint, sound=sound, sound_rate=16_000)
+        return path.read_bytes()
+
+
+def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bool = True) -> Path:
+    path.write_bytes(talk_bytes(path.suffix, n_shots, shot_s, sound=sound))
+    return path
 
 
 def topical(first_s: float = 0.4) -> list[tuple[float, float, str]]:

@@ -9,7 +9,8 @@ import typer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from docs.options import commands, program
+from docs.options import commands
+from vidsum.commands.app import program
 from vidsum.commands.config import SHARED, OptionNames, Source, find_sources, typed_sources, variable_for
 from vidsum.commands.options import settings_of
 from vidsum.errors import Mention, UsageError

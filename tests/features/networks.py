@@ -3,6 +3,7 @@
 import copy
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -10,8 +11,10 @@ import torch
 from torch import Tensor, nn
 from torchvision import models
 
+from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS
-from vidsum.models.clip_networks import C3D, I3D
+from vidsum.features.extractor import Network, Spec
+from vidsum.models.clip_networks import C3D, I3D, Mixed, SameMaxPool3d, Unit3D
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 
 Weights = dict[str, Tensor]
@@ -114,3 +117,23 @@ WEIGHTS: dict[str, Callable[[], Weights]] = {
     "c3d_fc7": c3d_weights,
     **{name: partial(lambda name: clip(name).state_dict(), name) for name in CLIP_MODELS},
 }
+
+
+class SmallI3D(I3D):
+    """I3D with one or two of each kind of layer, all narrow, so that it is exported quickly."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.wide = Unit3D(3, 8, 7, 2)
+        self.pool_space = SameMaxPool3d((1, 3, 3), (1, 2, 2))
+        self.mixed = Mixed(8, (4, 4, 6, 2, 3, 3))
+        self.pool_all = SameMaxPool3d((3, 3, 3), (2, 2, 2))
+        self.last = Unit3D(16, 12, 1)
+
+
+def small_i3d() -> tuple[Spec, Network]:
+    torch.manual_seed(0)
+    model = settled(SmallI3D(), torch.rand(4, 3, 9, 32, 32) * 2 - 1)
+    spec = describe("i3d", clip_frames=9)
+    spec = replace(spec, name="small", dim=12, preprocessing=replace(spec.preprocessing, crop=32))
+    return spec, Network(model, nn.Linear(12, 5))

@@ -230,8 +230,11 @@ def test_i3d_128_is_the_network_of_i3d(encoded: Encoded, random_weights: RandomW
 def test_features_in_bf16_are_near_those_in_fp32(
     random_weights: RandomWeights, random_clips: RandomClips, name: str
 ) -> None:
-    spec = describe(name, clip_frames=9 if name == "i3d" else None)
-    network = spec.build(random_weights(name))
+    if name == "i3d":  # whose layers take half a minute in whole
+        spec, network = networks.small_i3d()
+    else:
+        spec = describe(name)
+        network = spec.build(random_weights(name))
     clips = random_clips(spec, 1)
     exact, rounded = (
         build_torch_extractor(spec, network, device="cpu", precision=precision).encode(clips)[0]

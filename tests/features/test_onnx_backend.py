@@ -16,7 +16,6 @@ from vidsum.features.extractor import Network, Spec
 from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.io.packages import install_extra_command
-from vidsum.models.clip_networks import I3D, Mixed, SameMaxPool3d, Unit3D
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -25,26 +24,6 @@ SHA256 = "0123456789abcdef" * 4
 
 
 pytestmark = pytest.mark.usefixtures("own_home")
-
-
-class SmallI3D(I3D):
-    """I3D with one or two of each kind of layer, all narrow, so that it is exported quickly."""
-
-    def __init__(self) -> None:
-        nn.Module.__init__(self)
-        self.wide = Unit3D(3, 8, 7, 2)
-        self.pool_space = SameMaxPool3d((1, 3, 3), (1, 2, 2))
-        self.mixed = Mixed(8, (4, 4, 6, 2, 3, 3))
-        self.pool_all = SameMaxPool3d((3, 3, 3), (2, 2, 2))
-        self.last = Unit3D(16, 12, 1)
-
-
-def small_i3d() -> tuple[Spec, Network]:
-    torch.manual_seed(0)
-    model = networks.settled(SmallI3D(), torch.rand(4, 3, 9, 32, 32) * 2 - 1)
-    spec = describe("i3d", clip_frames=9)
-    spec = replace(spec, name="small", dim=12, preprocessing=replace(spec.preprocessing, crop=32))
-    return spec, Network(model, nn.Linear(12, 5))
 
 
 def small_mobilenet() -> tuple[Spec, Network]:
@@ -60,7 +39,7 @@ def small_mobilenet() -> tuple[Spec, Network]:
     return spec, Network(model, head)
 
 
-@pytest.mark.parametrize("make", [small_mobilenet, pytest.param(small_i3d, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("make", [small_mobilenet, pytest.param(networks.small_i3d, marks=pytest.mark.deep)])
 def test_onnx_extractor_agrees_with_torch(
     random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +78,7 @@ def test_an_export_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_build_onnx_extractor_in_bf16() -> None:
     with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
-        build_onnx_extractor(describe("i3d"), lambda: small_i3d()[1], SHA256, precision="bf16")
+        build_onnx_extractor(describe("i3d"), lambda: networks.small_i3d()[1], SHA256, precision="bf16")
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])

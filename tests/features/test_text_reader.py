@@ -188,16 +188,16 @@ def frames(count: int) -> Iterator[Picture]:
 
 @pytest.mark.deep
 def test_lines_are_those_of_rapidocr(reader: TextReader) -> None:
-    """Compare 100 frames; one line in a hundred may differ, as RapidOCR pads lines in another way."""
+    """Compare 50 frames; one line in a hundred may differ, as RapidOCR pads lines in another way."""
     rapidocr = pytest.importorskip("rapidocr")
     options = {"Global.log_level": "critical", "Global.use_cls": False, "Global.text_score": 0.7}
     engine = rapidocr.RapidOCR(params=options)
     equal = total = 0
-    for picture in frames(100):
+    for picture in frames(50):
         result = engine(np.ascontiguousarray(picture[..., ::-1]))
         expected = [" ".join(text.split()) for text in result.txts or ()]
         read = texts(reader, picture)
         equal += sum(text in read for text in expected)
         total += len(expected)
-    assert total > 200
+    assert total > 100
     assert equal >= 0.99 * total

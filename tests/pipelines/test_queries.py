@@ -10,8 +10,16 @@ import pytest
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.queries import find_unread, query_warnings, read_queries, unreadable_queries
-from vidsum.results.moments import Grounding, QueryMoments, shorten
+from vidsum.pipelines.queries import (
+    find_unread,
+    is_negated,
+    mark_negated,
+    query_warnings,
+    read_queries,
+    unreadable_queries,
+)
+from vidsum.results.moments import Grounding, Moment, QueryMoments, shorten
+from vidsum.results.settings import Evidence
 
 
 def test_read_queries_order(tmp_path: Path) -> None:
@@ -81,9 +89,7 @@ def test_queries_of_other_languages_are_noted() -> None:
     assert "4997 more" in note
     assert "not English, read by multilingual E5: pictures have no match probability" in note
     assert len(note) < 300
-    assert query_warnings(["un perro no corre"], language="en") == (
-        "'un perro no corre': negation is not understood; what to leave out is an option of its own",
-    )
+    assert query_warnings(["un perro no corre"], language="en") == ()
     *_, note = query_warnings(["un perro no corre"], space="clip")
     assert "the space vse reads others" in note
 
@@ -139,11 +145,39 @@ def test_readable_queries(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["not a dog", "no dogs", "a video without a dog", "a dog -snow", "isn't red"]
 )
-def test_negation_gets_a_hint(text: str) -> None:
-    (note,) = query_warnings(["a dog", text])
-    assert text in note
-    assert "an option of its own" in note
-    assert query_warnings(["a knot", "a well-known man", "a T - shirt", "nota bene"]) == ()
+def test_negation_is_noticed(text: str) -> None:
+    assert is_negated(text)
+
+
+@pytest.mark.parametrize("text", ["a knot", "a well-known man", "a T - shirt", "nota bene"])
+def test_parts_of_words_are_no_negation(text: str) -> None:
+    assert not is_negated(text)
+
+
+def test_negation_is_noticed_in_english_alone() -> None:
+    assert not is_negated("un perro no corre")
+    assert is_negated("un perro no corre", language="en")
+    assert is_negated("un perro no corre", space="siglip2-b16-256")  # which reads all languages alike
+
+
+@pytest.mark.parametrize(("evidence", "negated"), [("picture", True), ("sound", True), ("speech", False)])
+def test_words_answer_a_negation(evidence: Evidence, negated: bool) -> None:
+    answer = QueryMoments("not a dog", (Moment(0, 1, 1, evidence),), np.zeros(0))
+    assert [marked.negated for marked in mark_negated([answer], "auto", "vse")] == [negated]
+
+
+def test_negated_queries_are_in_one_message() -> None:
+    queries = [QueryMoments(text, (), np.zeros(0), negated=text != "b") for text in "abc"]
+    grounding = Grounding(
+        tuple(queries), np.zeros(0), 1.0, 10.0, "similarity", "vse", warnings=("'film.mp4' has no sound",)
+    )
+    first, second = grounding.messages
+    assert first == "'film.mp4' has no sound"
+    assert second.startswith("'a', 'c': negation is not understood")
+    assert Grounding.from_dict(grounding.to_dict()).messages == grounding.messages
+    part = read_queries(["b"]).select(grounding)
+    assert part is not None
+    assert part.messages == grounding.warnings
 
 
 def test_negation_with_speech() -> None:

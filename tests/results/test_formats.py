@@ -380,8 +380,8 @@ def render(timeline: Path, target: Path, read: Callable[[Path], list[Any]] = num
     consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
     options: Any = {"cwd": timeline.parent, "env": {**os.environ, "QT_QPA_PLATFORM": "offscreen"}}
-    for timeout_s in (40, 40, 300):  # now and then its threads wait for each other forever
-        errors = (subprocess.TimeoutExpired, av.FFmpegError) if timeout_s == 40 else ()
+    for timeout_s in (15, 40, 300):  # now and then its threads wait for each other forever
+        errors = (subprocess.TimeoutExpired, av.FFmpegError) if timeout_s < 300 else ()
         with suppress(*errors):
             subprocess.run(command, check=True, capture_output=True, timeout=timeout_s, **options)
             return read(target)

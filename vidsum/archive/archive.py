@@ -46,8 +46,9 @@ from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.outputs.alone import PathLike, own_record, write_alone
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
-from vidsum.pipelines.queries import find_unread, query_warnings
+from vidsum.pipelines.queries import find_unread, is_negated, query_warnings
 from vidsum.pipelines.sources import expand
+from vidsum.results.moments import negation_messages
 from vidsum.results.settings import WORDS
 from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
@@ -273,11 +274,13 @@ class Archive:
         space = self._space_of(options)
         unknown = find_unread(texts, space, options.language)
         is_by_words = bool(matches) and matches[0].evidence in WORDS
-        by_words = [text] if text and (is_by_words or not options.includes("picture")) else []
-        notes = query_warnings(texts, unknown, options.language, space, by_words=by_words)
+        by_words = text if is_by_words or not options.includes("picture") else None
+        notes = query_warnings(texts, unknown, options.language, space)
+        in_pictures = (query for query in texts if query != by_words)
+        negated = [query for query in in_pictures if is_negated(query, options.language, space)]
         is_of_sounds = options.evidence == "sound"
         of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
-        return (*notes, *of_sounds)
+        return (*notes, *negation_messages(negated), *of_sounds)
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""

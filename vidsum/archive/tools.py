@@ -114,7 +114,7 @@ class Tools:
         _require_words(query)
         result = ground(self._find_video(video), query, top_k, progress=progress)
         (answer,) = result.queries
-        facts = GroundAnswer(warnings=result.warnings, present=answer.present, verdict=answer.verdict)
+        facts = GroundAnswer(warnings=result.messages, present=answer.present, verdict=answer.verdict)
         return to_page(round_facts(facts), "moments", answer.moments, offset)
 
     def summarize(

@@ -149,7 +149,7 @@ def _deliver(
         result = spec.run()
         data = spec.document(result, ())
         made = describe(result, item.path) if prints_only else Reply(document=data)
-        return replace(made, data=data, messages=result.warnings)
+        return replace(made, data=data, messages=result.messages)
     kinds = [kind for kind in spec.writers if kind in artifacts.files]
     part = None
     with lock(artifacts.record):  # no other process is renaming these files
@@ -250,7 +250,7 @@ def _describe_files(
     state = {} if is_new else {"up_to_date": True}
     lines = answer.lines if is_new else (*answer.lines[:-1], f"{answer.lines[-1]} (unchanged)")
     data = {**state, **({"outputs": facts} if item.is_nested else facts), **document}
-    return replace(answer, data=data, lines=lines, messages=tuple(document["warnings"]))
+    return replace(answer, data=data, lines=lines, messages=part.messages)
 
 
 def _with_notices(

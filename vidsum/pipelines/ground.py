@@ -46,8 +46,8 @@ from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
     Queries,
-    answered_by_words,
     find_unread,
+    mark_negated,
     parse_queries,
     query_facts,
     query_warnings,
@@ -208,10 +208,8 @@ class MomentSearch:
         texts = (*self.queries.texts, *self.retrieval.without)
         return [text for text in texts if is_other(text, self.retrieval.language)]
 
-    def warnings(self, answers: Sequence[QueryMoments]) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Return warnings about the queries, such as those that are longer than the model reads."""
-        if self.encode_text:
-            return ()
         encoder = load_text_encoder(describe_space(self.space).text_encoder)
         if self._grounder and (most := self._grounder.max_words):
             encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
@@ -219,8 +217,7 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        by_words, language = answered_by_words(answers), self.retrieval.language
-        notes = query_warnings(self.queries.texts, self._unread, language, self.space, by_words=by_words)
+        notes = query_warnings(self.queries.texts, self._unread, self.retrieval.language, self.space)
         return (*notes, *about_length)
 
 
@@ -268,8 +265,13 @@ class _Work:
         else:
             grounding = self.result(queries=(), video=self.video_input.video, **scope_of(others))
         searched = self.evidence.add_to(grounding, others, search.queries, search.retrieval)
-        notes = search.warnings(searched.queries) if self.evidence.has_pictures else ()
-        return replace(searched, warnings=tuple(dict.fromkeys([*searched.warnings, *notes])))
+        if not self.evidence.has_pictures or search.encode_text:
+            return searched
+        return replace(
+            searched,
+            queries=mark_negated(searched.queries, search.retrieval.language, search.space),
+            warnings=tuple(dict.fromkeys([*searched.warnings, *search.warnings()])),
+        )
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ class Queries:
         if not all(text in answers for text in self.texts):
             return None
         queries = tuple(answers[text] for text in self.texts)
-        return restrict_negation(replace(grounding, queries=queries), [grounding])
+        return replace(grounding, queries=queries)
 
     def with_earlier(self, earlier: Grounding) -> "Queries":
         """Return these queries and the queries of an earlier result, sorted as in `merge_groundings`."""
@@ -170,13 +170,12 @@ def query_warnings(
     language: str = "auto",
     space: str = vse_map.NAME,
     *,
-    by_words: Collection[str] = (),
     is_probable: bool = False,
 ) -> tuple[str, ...]:
-    """Return notes on queries that are not read, say what must not be seen, or are of other languages.
+    """Return notes on queries that are not read, or are of other languages.
 
-    The first says that the space was never measured, where that is so. `by_words`: those that speech or text
-    answers. `is_probable`: they have match probabilities.
+    The first says that the space was never measured, where that is so. `is_probable`: they have match
+    probabilities.
     """
     described = describe_space(space)
     language = "en" if described.is_multilingual else language
@@ -192,46 +191,24 @@ def query_warnings(
     return (
         *described.notes,
         *((f"{quote_queries(unknown)}: {no_word}",) if unknown else ()),
-        *_negation_notes(queries, language, space, by_words),
         *((f"{quote_queries(others)}: {foreign}",) if others else ()),
     )
 
 
-def answered_by_words(answers: Iterable[QueryMoments]) -> list[str]:
-    """Return the queries that speech or text answers, maybe after pictures."""
-    return [answer.query for answer in answers if any(m.evidence in WORDS for m in answer.moments)]
+def mark_negated(answers: Iterable[QueryMoments], language: str, space: str) -> tuple[QueryMoments, ...]:
+    """Return answers, marked where a query says what must not be seen and neither speech nor text answers."""
+    return tuple(
+        replace(answer, negated=is_negated(answer.query, language, space))
+        if all(moment.evidence not in WORDS for moment in answer.moments)
+        else answer
+        for answer in answers
+    )
 
 
-def restrict_negation(grounding: Grounding, warned: Sequence[Grounding]) -> Grounding:
-    """Return moments whose warning about negation is of their own queries that no words answer.
-
-    They have the warnings of the results `warned`.
-    """
-    earlier = {note for result in warned for note in _negation_notes_of(result)} & {*grounding.warnings}
-    if not earlier:
-        return grounding
-    others = (text for text in grounding.warnings if text not in earlier)
-    return replace(grounding, warnings=(*others, *_negation_notes_of(grounding)))
-
-
-def _negation_notes_of(grounding: Grounding) -> tuple[str, ...]:
-    language = grounding.provenance.get("grounding", {}).get("language", "auto")
-    texts = [answer.query for answer in grounding.queries]
-    return _negation_notes(texts, language, grounding.space, answered_by_words(grounding.queries))
-
-
-def _negation_notes(
-    queries: Sequence[str], language: str, space: str, by_words: Collection[str]
-) -> tuple[str, ...]:
-    """Return a note on the English queries that say what must not be seen; none without any."""
+def is_negated(query: str, language: str = "auto", space: str = vse_map.NAME) -> bool:
+    """Return whether a query is in English and says what must not be seen."""
     language = "en" if describe_space(space).is_multilingual else language
-    negated = [
-        text
-        for text in queries
-        if not is_other(text, language) and _NEGATION.search(text) and text not in by_words
-    ]
-    note = "negation is not understood; what to leave out is an option of its own"
-    return (f"{quote_queries(negated)}: {note}",) if negated else ()
+    return not is_other(query, language) and _NEGATION.search(query) is not None
 
 
 def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,8 +225,7 @@ def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
     facts = query_facts([answer.query for answer in queries], spoken)
     provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
     warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
-    merged = replace(now, queries=queries, provenance=provenance, warnings=warnings)
-    return restrict_negation(merged, [before, now])
+    return replace(now, queries=queries, provenance=provenance, warnings=warnings)
 
 
 def find_outdated(

@@ -42,7 +42,8 @@ from vidsum.models.scaling import unit_rows
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
-from vidsum.pipelines.queries import query_warnings, read_queries
+from vidsum.pipelines.queries import is_negated, query_warnings, read_queries
+from vidsum.results.moments import negation_messages
 from vidsum.types import FloatArray, Picture, TrackChoice
 from vidsum.version import __version__
 from vidsum.video.frames import Sampling
@@ -106,7 +107,9 @@ def watch(
     warn, texts = warn or (lambda message: None), tuple[str, ...]()
     if queries:
         texts = read_queries(queries).texts
-        for message in query_warnings(texts, (), settings.language, name, is_probable=True):
+        negated = [text for text in texts if is_negated(text, settings.language, name)]
+        notes = query_warnings(texts, (), settings.language, name, is_probable=True)
+        for message in (*notes, *negation_messages(negated)):
             warn(message)
     if not texts and not settings.like:
         raise UsageError(

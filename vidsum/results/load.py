@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from itertools import chain, pairwise
 from math import inf
@@ -223,12 +224,17 @@ def _wrong_numbers(value: Any, where: str = "") -> Iterator[str]:
         yield f"{safe_name(where)}: {quote(value)} is too large"
 
 
-def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
+@cache
+def _validator(kind: str) -> Any:
     from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is one to check
+
+    return Draft202012Validator(json.loads(_schema_of(kind).read_text(encoding="utf-8")))
+
+
+def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
     from jsonschema.exceptions import best_match
 
-    rules = json.loads(_schema_of(kind).read_text(encoding="utf-8"))
-    error = best_match(Draft202012Validator(rules).iter_errors(document))
+    error = best_match(_validator(kind).iter_errors(document))
     if error is not None:
         is_of_keys = error.validator in ("required", "additionalProperties")
         what = safe_name(error.message) if is_of_keys else f"{quote(error.instance)} does not fit"

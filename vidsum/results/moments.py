@@ -73,6 +73,8 @@ class QueryData(TypedDict):
     chose the rule."""
     moments: Sequence[MomentFacts]  # best first; half-open. None where `present` is below --min-present
     spoken: NotRequired[SpokenData]
+    negated: NotRequired[bool]
+    """Whether the query says what must not be seen, and no words answer it: pictures do not show that."""
     saliency: NotRequired[Sequence[Fraction]]
     """With `saliency`: how well each clip fits, from 0 to 1; see docs/ground.md."""
     said: NotRequired[Sequence[Fraction]]
@@ -129,6 +131,7 @@ class QueryMoments(ContentEquality):
     present: float | None = None  # how likely it is true of the video; compares across videos; None: unknown
     said: FloatArray | None = None  # [T] how well speech in each clip fits, in [0, 1]; None: it was not used
     spoken: Mapping[str, Any] | None = None  # of a spoken query: the fields of `SpokenQuery`
+    negated: bool = False  # whether it says what must not be seen, which pictures do not understand
 
     def __repr__(self) -> str:
         present = "" if self.present is None else f", present={self.present:.2f}"
@@ -160,6 +163,8 @@ class QueryMoments(ContentEquality):
                 "language_probability": self.spoken["language_probability"],
                 "confidence": self.spoken["confidence"],
             }
+        if self.negated:
+            data["negated"] = True
         if with_saliency:
             data["saliency"] = self.saliency.tolist()
             if self.said is not None:
@@ -199,6 +204,11 @@ class Grounding(Result):
             hint = "use .queries[0].moments, .queries[1].moments, ..."
             raise SeveralQueriesError(f"these are the moments of {len(self.queries)} queries", hint=hint)
         return self.queries[0].moments
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Return its warnings, and one about negated queries."""
+        return (*self.warnings, *negation_messages([query.query for query in self.queries if query.negated]))
 
     def __repr__(self) -> str:
         n_moments, n_queries = sum(len(query.moments) for query in self.queries), len(self.queries)
@@ -327,3 +337,9 @@ def quote_queries(queries: Sequence[str]) -> str:
     quoted = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
     more = len(queries) - _MAX_QUOTED
     return f"{quoted} and {more} more" if more > 0 else quoted
+
+
+def negation_messages(queries: Sequence[str]) -> tuple[str, ...]:
+    """Return a warning about queries that say what must not be seen; none without any."""
+    note = "negation is not understood; what to leave out is an option of its own"
+    return (f"{quote_queries(queries)}: {note}",) if queries else ()

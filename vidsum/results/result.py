@@ -167,6 +167,11 @@ class Result(ContentEquality):
         """Paths of the files that it was made from."""
         return (self.video.path,) if self.video else ()
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Return its warnings, and those that follow from its other fields."""
+        return self.warnings
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included: what `vidsum.write_json` writes."""
         raise NotImplementedError

@@ -55,6 +55,11 @@ class Report:
     writers: Mapping[str, Callable[[Path], None]] = field(default_factory=dict, repr=False, compare=False)
     """Functions that write other files of it: `plot` (PNG or SVG), `predictions` (JSON lines)."""
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Return its warnings, as other results do."""
+        return self.warnings
+
 
 def document(report: Report, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a report as JSON-ready data; `vidsum.results.result.seal` adds the digest."""
