@@ -264,7 +264,8 @@ def interval(values: list[float]) -> str:
 def main() -> None:
     """Print the table."""
     data_files = "--tvsum data/tvsum --summe data/summe"
-    parser = argument_parser(__doc__, small=f"{data_files} --out runs --seeds 1 --epochs 1")
+    short = "--splits data/tvsum/split.json --seeds 1 --epochs 1"
+    parser = argument_parser(__doc__, small=f"{data_files} --out runs {short}")
     for name in ("--tvsum", "--summe", "--out"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
