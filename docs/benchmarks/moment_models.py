@@ -6,7 +6,7 @@
 Folds are those of `highlight_folds`: a model answers one, and trains on the other four less a tenth of their
 videos, which choose the epoch. A video is 75 clips, whose captions MiniLM embeds, with the cosine to the
 query as the guide. Similarity learns nothing: the mean of that cosine over three clips, grouped as `vidsum
-ground` does. Rows of "another" ask the trained model with something of the next query: where nothing is lost,
+ground` does. Rows of "another" ask the trained model with the next query or its video: where nothing is lost,
 the model does not read it. Deviation and perplexity are those of `states`. A killed run goes on; a finished
 one is not done again.
 """
@@ -14,10 +14,10 @@ one is not done again.
 import argparse
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -48,7 +48,15 @@ from vidsum.types import stack_intervals
 
 CLIPS = 75
 FEATURES = {"space": "features", "text": "minilm", "clip_s": CLIP_S, "guided": True}
-SMALL_MRNET = {"d": 128, "d_ff": 256, "dim_map": 32, "hidden": 32, "dim_joint": 32, "batch_size": 12}
+SMALL_MRNET = {
+    "d": 128,
+    "d_ff": 256,
+    "dim_map": 32,
+    "hidden": 32,
+    "kernel": 3,
+    "dim_joint": 32,
+    "batch_size": 12,
+}
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     "mrnet": {**MRNetSettings.published("captions", "light"), **SMALL_MRNET},
     "qd-detr": DETRSettings.published("captions", "light"),
@@ -58,6 +66,8 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
 WARM_UP = 2.0  # epochs
 SOURCES: Mapping[str, Sequence[MomentSource]] = {"mrnet": ("spans",)}
 """Where moments come from; DETR models have spans, as published, and runs of saliency, as `ground` takes."""
+PARTS = ("", "query", "video")
+"""What is exchanged for that of another query."""
 MEASURES = ("R1 .5", "R1 .7", "mAP")
 BEST, LOG = "best.safetensors", "log.csv"
 Measures = dict[str, list[Any]]  # qid -> [YouTube video, R1 .5, R1 .7, mAP]
@@ -108,40 +118,36 @@ def print_epoch(name: str, done: float, total: float) -> None:
         print(f"{name}: {done:.0f} of {total:.0f} epochs, {processor_s():.0f} s", flush=True)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a model gets for query n: each a number of a query, whose video, words or vector it is."""
+class Asked(NamedTuple):
+    """The numbers of the queries whose video, and whose text, a model gets."""
 
     video: int
-    words: int
-    vector: int
+    text: int
 
 
 def asked(part: str, numbers: Sequence[int], data: Data) -> Iterator[Asked]:
-    """What each query of a fold is asked with: part of it is that of another video's query."""
+    """What each query of a fold is asked with: the video or the text of another one, or its own."""
     for place, number in enumerate(numbers):
         others = (*numbers[place + 1 :], *numbers[:place])
         other = next(n for n in others if data.queries[n].video != data.queries[number].video)
         yield {
-            "": Asked(number, number, number),
-            "query": Asked(number, other, other),
-            "words": Asked(number, other, number),
-            "guide": Asked(number, number, other),
-            "video": Asked(other, number, number),
+            "": Asked(number, number),
+            "query": Asked(number, other),
+            "video": Asked(other, number),
         }[part]
 
 
 def by_model(model: MomentModel, data: Data, ask: Asked) -> list[Moment]:
     """The model's moments; MRNet reads no words, but the vector that its guide comes from."""
-    vector = data.vectors[ask.vector, None]
-    words = data.examples[ask.words].words if model.max_words else data.vectors[ask.words, None]
+    vector = data.vectors[ask.text, None]
+    words = data.examples[ask.text].words if model.max_words else vector
     return ground_video(model, data.videos[ask.video], [words], vector, MAX_MOMENTS)[0].moments
 
 
 def by_similarity(data: Data, ask: Asked) -> list[Moment]:
     """Moments of the mean of the cosine over three clips."""
     video = data.videos[ask.video]
-    curve = similarity(video, data.vectors[ask.vector, None])[0]
+    curve = similarity(video, data.vectors[ask.text, None])[0]
     smooth = np.convolve(np.pad(curve, 1, mode="edge"), np.full(3, 1 / 3), "valid").astype(np.float32)
     return find_moments(smooth, video.timestamps, CLIP_S, video.duration_s, MAX_MOMENTS)
 
@@ -170,7 +176,7 @@ def rows_of(name: str, folder: Path, data: Data, numbers: Sequence[int]) -> dict
     rows = {}
     for source in SOURCES.get(name, ("spans", "saliency")):
         answer = partial(by_model, replace(model, moments=source), data)
-        for part in ("", "query", "words", "guide", "video"):
+        for part in PARTS:
             row = f"{name}, {source}" + (f", another {part}" if part else "")
             rows[row] = measure(numbers, data, answer, part)
     return rows

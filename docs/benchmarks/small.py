@@ -61,7 +61,9 @@ def make_clips(folder: Path) -> None:
             number += _CLIP_S * _FPS
             text = next(texts)
             clips.append({"file": name, **{kind: f"{text}, {kind}" for kind in _KINDS}, "short": text})
-        (folder / part / "clips.json").write_text(json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1}))
+        (folder / part / "clips.json").write_text(
+            json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1, "preset": "ultrafast"})
+        )
 
 
 def make_tvsum(folder: Path) -> None:
