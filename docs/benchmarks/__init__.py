@@ -10,14 +10,23 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from vidsum.types import Interval
 
-SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+_MADE_UP = TemporaryDirectory() if "--small" in sys.argv[1:] else None
+"""The folder of a small run, until the script ends: modules look for clips in it as soon as they are read."""
+SHARED = (
+    Path(_MADE_UP.name, "shared")
+    if _MADE_UP
+    else Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+)
 """The folder of real clips and annotations next to the checkout."""
-SAMPLE = next(filter(Path.is_dir, (SHARED / "sample", Path(__file__).parents[1] / "sample")))
+SAMPLE = SHARED / "sample" if _MADE_UP else Path(__file__).parents[1] / "sample"
 """The folder of the sample film; made-up clips come with a shorter one."""
+if _MADE_UP:
+    os.environ["OMP_NUM_THREADS"] = "1"  # before the libraries are read: threads cost more than they save
 
 
 def argument_parser(
@@ -28,26 +37,26 @@ def argument_parser(
     `small` are the arguments of the script's small run (`docs.benchmarks.small`), if it has one.
     """
     formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=description, formatter_class=formatter)
+    parser = _Parser(description=description, formatter_class=formatter)
     for name in paths:
         parser.add_argument(name, type=Path)
     if small is not None:
-        parser.add_argument("--small", action=_SmallRun, const=small, help="run on made-up data, in seconds")
+        parser.small = small
+        parser.add_argument("--small", action="store_true", help="run on made-up data, in seconds")
     return parser
 
 
-class _SmallRun(argparse.Action):
-    """Runs the script on made-up data in place of what the other arguments say, as --help prints its text."""
+class _Parser(argparse.ArgumentParser):
+    """Reads the arguments of the small run in place of what --small stands beside."""
 
-    def __init__(self, option_strings: Sequence[str], dest: str, const: str, help: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, const=const, default=argparse.SUPPRESS, help=help)
+    small: str | None = None
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from docs.benchmarks.small import run_small
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        if _MADE_UP and self.small is not None:
+            from docs.benchmarks.small import make_up
 
-        script = sys.modules["__main__"].__spec__
-        assert script, "a script is run as a module: python -m docs.benchmarks.NAME"
-        sys.exit(run_small(script.name, str(self.const)))
+            args = make_up(Path(_MADE_UP.name), self.small)
+        return super().parse_known_args(args, namespace)
 
 
 def processor_s() -> float:

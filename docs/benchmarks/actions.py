@@ -12,6 +12,7 @@ shot is among those that were written down.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from docs.benchmarks.natural import SPACE, natural_films
 from vidsum.features.movinet import action_names
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
 from vidsum.lab.datasets.timed_sentences import MomentVideo
-from vidsum.types import TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 _LEAST_LABELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _LEAST_SHOT_S, _LEAST_SHARED_S = 1.5, 0.3
@@ -39,10 +40,16 @@ def measured(videos: Sequence[Asked], *, actions: bool) -> TimeArray:
     """[Q, 4] `docs.benchmarks.grounding.measures` of the answers to all queries."""
     rows = []
     for video, truth in videos:
-        vectors = embed_queries(SPACE, [query.text for query in truth.queries])
+        vectors = embed_texts(tuple(query.text for query in truth.queries))
         curves = similarity(video if actions else replace(video, actions=None), vectors)
         rows.append(scored({truth.name: truth}, {truth.name: by_curve(video, curves)}))
     return np.concatenate(rows)
+
+
+@cache
+def embed_texts(texts: tuple[str, ...]) -> FloatArray:
+    """[M, D] of texts, which several rows ask for."""
+    return embed_queries(SPACE, texts)
 
 
 def weighted(video: ClipEmbeddings, line: Sequence[float] | None) -> ClipEmbeddings:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ _ROW_NOISE, _LOG_NOISE = 0.5, 0.4
 _TOP_K = 20
 _TEXTS = ("a dog", "a guitar", "a bicycle in the street", "someone cooks in a kitchen", "a beach")
 _N_CAPTIONS = 15
-_RUNS = 2  # of each text, after the first search
+_SEARCHES = 11  # whole processes
 _LAUNCHER = """
 import resource, subprocess, sys, time
 began = time.perf_counter()
@@ -156,14 +157,14 @@ def recall(archive: str) -> str:
     return f"{np.mean(shares):.4f} | {np.mean(losses):.4f}"
 
 
-def time_processes(archives: Sequence[str], files: Sequence[Path]) -> str:
-    """Return the times of whole searches as cells of a table."""
+def time_processes(archives: Sequence[str], files: Sequence[Path], searches: int) -> str:
+    """Return the times of a number of whole searches as cells of a table."""
     command = [sys.executable, "-m", "vidsum", "search", "-k", str(_TOP_K), "--per-video", "1", "-q"]
     command += [word for archive in archives for word in ("--archive", archive)]
     for path in files:  # out of the memory of the system
         subprocess.run(["dd", f"if={path}", "iflag=nocache", "count=0"], check=True, capture_output=True)
     runs = list[list[float]]()
-    for text in (_TEXTS[0], *_TEXTS * _RUNS):
+    for text in islice(cycle(_TEXTS), searches):
         launched = [sys.executable, "-c", _LAUNCHER, *command, text]
         printed = subprocess.run(launched, check=True, capture_output=True).stdout
         runs.append([float(number) for number in printed.split()])
@@ -171,7 +172,7 @@ def time_processes(archives: Sequence[str], files: Sequence[Path]) -> str:
     return f"{runs[0][0]:.1f} | {second_s:.1f} | {processor_s:.1f} | {max(run[2] for run in runs):.0f}"
 
 
-def print_searches(folder: Path, hours: Sequence[int]) -> None:
+def print_searches(folder: Path, hours: Sequence[int], searches: int) -> None:
     """Print a row per size, and a row of the archives of all sizes together."""
     print(
         "| hours | shots | GB | first, s | second, s | processor, s | MiB | recall | less |\n"
@@ -180,16 +181,16 @@ def print_searches(folder: Path, hours: Sequence[int]) -> None:
     files = [folder / f"{size}.vidsum" for size in hours]
     for size, file in zip(hours, files, strict=True):
         fill(str(file), size)
-        cells = time_processes([str(file)], [file])
+        cells = time_processes([str(file)], [file], searches)
         gb = file.stat().st_size / 1e9
         print(f"| {size} | {2 * size * _SHOTS} | {gb:.2f} | {cells} | {recall(str(file))} |", flush=True)
     if len(files) > 1:
         gb = sum(file.stat().st_size for file in files) / 1e9
-        cells = time_processes([str(file) for file in files], files)
+        cells = time_processes([str(file) for file in files], files, searches)
         print(f"| {' + '.join(map(str, hours))} | {2 * sum(hours) * _SHOTS} | {gb:.2f} | {cells} | | |")
 
 
-def print_server(folder: Path, hours: Sequence[int]) -> None:
+def print_server(folder: Path, hours: Sequence[int], searches: int) -> None:
     """Print a row per size of archives on a PostgreSQL server, started anew before the first search."""
     import pgserver
 
@@ -203,7 +204,7 @@ def print_server(folder: Path, hours: Sequence[int]) -> None:
                 if not is_filled:
                     fill(server.get_uri(), size)
                     stack.pop_all().close()
-            cells = time_processes([server.get_uri()], [])
+            cells = time_processes([server.get_uri()], [], searches)
             print(f"| {size} | {cells} | {recall(server.get_uri())} |", flush=True)
 
 
@@ -271,17 +272,19 @@ def _ask(connection: Any, vectors: FloatArray, truth: Any) -> str:
 
 
 def main() -> None:
-    parser = argument_parser(__doc__, small="search archives --hours 1")
+    parser = argument_parser(__doc__, small="search archives --hours 1 --searches 2")
     parser.add_argument("what", choices=("search", "postgres", "hnsw"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--hours", type=int, nargs="+", default=[100])
     parser.add_argument("--shots", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--searches", type=int, default=_SEARCHES, help="whole processes, two or more")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.what == "hnsw":
         print_hnsw(options.folder, options.shots)
     else:
-        {"search": print_searches, "postgres": print_server}[options.what](options.folder, options.hours)
+        print_table = {"search": print_searches, "postgres": print_server}[options.what]
+        print_table(options.folder, options.hours, options.searches)
 
 
 if __name__ == "__main__":

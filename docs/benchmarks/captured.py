@@ -9,6 +9,9 @@ the clock are fitted to the same videos. The rows below the model's are the mode
 the end its decoder, which reads the encoder's states of a training video, is fed random frames, or takes its
 first step alone, and the pointer, whose keys are shuffled. `--chosen-by` names splits whose training videos
 chose the recipe: two columns are of the other videos. The last ones are of `vidsum evaluate summary`.
+
+A second table has F by its published knapsack, which adds up the mean scores of shots whatever their lengths:
+with the scores as they are, and with those of shots evenly from .5 to 1 in the same order.
 """
 
 import argparse
@@ -17,8 +20,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -38,7 +43,7 @@ from docs.benchmarks.human_summaries import (
 from docs.benchmarks.tables import print_table, with_interval
 from vidsum.checkpoints.trained import read_trained
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
-from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
+from vidsum.lab.evaluation.reference import BUDGET, at_every_frame, f_measures, key_shots
 from vidsum.lab.evaluation.reference import captured as of_summaries
 from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.run import read_run, unfinished_splits
@@ -46,7 +51,7 @@ from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 from vidsum.models.fulltransnet import DecoderState, FullTransNet
 from vidsum.summary.importance_model import ImportanceModel, build_importance_model, importance
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray, TimeArray
 from vidsum.weights.recipes.fulltransnet import SETTINGS
 
 EXPERIMENT, RIDGE = "tvsum-vse", "ridge, ends, novelty"
@@ -59,14 +64,29 @@ Spoil = Callable[[FullTransNet, FloatArray], None]
 
 def captured(curve: FloatArray, video: AnnotatedVideo) -> float:
     """The mean of people's standardised scores over the frames that a curve selects."""
-    frames, people = (at_every_frame(of, video.picks, video.n_frames) for of in (curve, video.gtscore))
-    first, last = video.change_points.T
-    lengths = last - first + 1
-    means = np.array([frames[start : end + 1].mean() for start, end in zip(first, last, strict=True)])
+    means, lengths = means_of_shots(curve, video), lengths_of_shots(video)
     taken = knapsack(values_of(means) * lengths, lengths, int(BUDGET * video.n_frames))
-    summary = np.zeros(video.n_frames, np.bool_)
-    summary[first[0] : last[-1] + 1] = np.repeat(taken, lengths)
-    return float(of_summaries(summary[None], people)[0])
+    people = at_every_frame(video.gtscore, video.picks, video.n_frames)
+    return float(of_summaries(in_frames(taken, video)[None], people)[0])
+
+
+def lengths_of_shots(video: AnnotatedVideo) -> IntArray:
+    """[S] frames of each shot."""
+    return np.asarray(np.diff(video.change_points)[:, 0] + 1)
+
+
+def means_of_shots(curve: FloatArray, video: AnnotatedVideo) -> TimeArray:
+    """[S] the mean of a curve over each shot's frames."""
+    frames = at_every_frame(curve, video.picks, video.n_frames)
+    return np.array([frames[first : last + 1].mean() for first, last in video.change_points])
+
+
+def in_frames(of_shots: npt.NDArray[Any], video: AnnotatedVideo) -> npt.NDArray[Any]:
+    """[n_frames] of a value for each shot [S]; 0 outside of all."""
+    frames = np.zeros(video.n_frames, of_shots.dtype)
+    first, last = video.change_points[0, 0], video.change_points[-1, 1]
+    frames[first : last + 1] = np.repeat(of_shots, lengths_of_shots(video))
+    return frames
 
 
 @torch.no_grad()
@@ -198,6 +218,33 @@ def print_rows(rows: Mapping[str, list[Curves]], videos: Videos, clean: Iterable
     print_table(["row", *heads], map(cells_of, values))
 
 
+def print_f(rows: Mapping[str, list[Curves]], videos: Videos) -> None:
+    """A table of F by the published knapsack, with scores as they are and evenly from .5 to 1."""
+    heads = ("deviation of shots' scores / mean", "shots", "F avg", "evenly: shots", "F avg")
+
+    def cells_of(row: str) -> list[str]:
+        cells = []
+        for curves in rows[row]:
+            for name, video in videos.items():
+                means = means_of_shots(curves[name], video)
+                even = 0.5 + means.argsort().argsort() / max(1, 2 * len(means) - 2)
+                cells.append((means.std() / means.mean(), *f_of(means, video), *f_of(even, video)))
+        spread, *counts_and_f = np.mean(cells, axis=0)
+        return [row, f"{spread:.2f}", *(f"{v:.1f}" if v > 1 else f"{v:.3f}" for v in counts_and_f)]
+
+    print_table(["row", *heads], map(cells_of, rows))
+
+
+def f_of(scores: TimeArray, video: AnnotatedVideo) -> tuple[int, float]:
+    """The shots that the published knapsack takes by scores of shots [S], and their mean F with people's."""
+    assert video.user_scores is not None
+    of_people = at_every_frame(video.user_scores, video.picks, video.n_frames)
+    frames = np.concatenate([in_frames(scores.astype(np.float32), video)[None], of_people])
+    summary, *people = key_shots(frames, video.change_points, "pgl-sum")
+    taken = summary[video.change_points[:, 0]]
+    return int(taken.sum()), float(f_measures(summary, people, np.ones(video.n_frames)).mean())
+
+
 def measure(of_runs: list[Curves], videos: Videos) -> dict[str, float]:
     """Return the mean score captured of each video, averaged over runs."""
     return {
@@ -217,7 +264,8 @@ def interval(values: list[float]) -> str:
 def main() -> None:
     """Print the table."""
     data_files = "--tvsum data/tvsum --summe data/summe"
-    parser = argument_parser(__doc__, small=f"{data_files} --out runs --seeds 1 --epochs 1")
+    short = "--splits data/tvsum/split.json --seeds 1 --epochs 1"
+    parser = argument_parser(__doc__, small=f"{data_files} --out runs {short}")
     for name in ("--tvsum", "--summe", "--out"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
@@ -242,9 +290,10 @@ def main() -> None:
         "fulltransnet": [curves_of(run, data.tested) for run in runs],
     }
     rows |= {f"fulltransnet, seed {seed}": [curves] for seed, curves in enumerate(rows["fulltransnet"])}
-    for row, spoil in BROKEN.items():
-        rows[row] = [curves_of(run, data.tested, spoil) for run in runs]
-    print_rows(rows, tested, [name for name in tested if name not in chose])
+    broken = {row: [curves_of(run, data.tested, spoil) for run in runs] for row, spoil in BROKEN.items()}
+    print_rows(rows | broken, tested, [name for name in tested if name not in chose])
+    print()
+    print_f(rows, tested)
 
 
 if __name__ == "__main__":

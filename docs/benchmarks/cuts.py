@@ -29,7 +29,7 @@ FPS = 25
 WITHIN = {"half a second": 0.5, "two frames": 2 / FPS}
 MIN_SHOT_S = 0.3
 DRAWS = 2000
-_INNER: list[dict[str, Any]] = json.loads(Path(__file__).with_name("inner_cuts.json").read_text())["cuts"]
+INNER: list[dict[str, Any]] = json.loads(Path(__file__).with_name("inner_cuts.json").read_text())["cuts"]
 
 _PEER = """
 import sys
@@ -80,7 +80,7 @@ def true_cuts(film: Path, clips: list[dict[str, Any]], seed: int) -> tuple[Times
     placed = starts_in_clips(film, clips, seed)
     cuts = {"cut": [float(span[0]) for _, _, span in placed[1:]], "unclear": list[float]()}
     for name, begin_s, (start, end) in placed:
-        for inner in (inner_cut for inner_cut in _INNER if inner_cut["clip"] == name):
+        for inner in (inner_cut for inner_cut in INNER if inner_cut["clip"] == name):
             # a picture of the film is the first of the clip that is not earlier than its own time
             frame = int(np.floor((inner["before_s"] - begin_s) * FPS + 1e-9)) + 1
             if frame > 0 and start + frame / FPS < end - 1e-6:

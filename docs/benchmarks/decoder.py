@@ -334,7 +334,7 @@ def read_fold(
 
 def main() -> None:
     """Print a row for each trial."""
-    small = "--tvsum data/tvsum --splits canonical --updates 2 --trial time coverage"
+    small = "--tvsum data/tvsum --splits data/tvsum/split.json --updates 2 --trial time"
     parser = argument_parser(__doc__, small=small)
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--splits", type=Path, default=SPLITS)

@@ -165,22 +165,25 @@ def _parallel(q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor) -> tu
 
 def training(check: Check) -> None:
     """Time steps of training at the papers' sizes, in fp32 (TF32) and under autocast to bf16."""
+    sizes = {"d": 64, "d_ff": 64} if check.small else {}
     with check.device:
-        length, batch, n_videos = (64, 1, 1) if check.small else (1513, 32, 12)
+        length, batch, n_videos, n_clips = (64, 1, 1, 16) if check.small else (1513, 32, 12, 64)
         x, frames = torch.randn(1, length, 1024), torch.arange(9)[None]
         marks, is_query = torch.arange(length)[None] % 10 == 0, torch.ones(n_videos, 4, dtype=torch.bool)
-        for config in (FullTransNetConfig(), FullTransNetConfig(attention="full")):
+        for config in (FullTransNetConfig(**sizes), FullTransNetConfig(**sizes, attention="full")):
             model: nn.Module = FullTransNet(config)
             loss = lambda model: fulltransnet_loss(model(x, marks, frames), frames)  # noqa: E731
             _steps(check, f"FullTransNet, {config.attention}, T={length}", model, loss, 1)
         windows = torch.rand(n_videos, 4, 1, 1) / 2 + torch.tensor([0.0, 0.3])
-        videos = MomentBatch(torch.randn(n_videos, 64, 500), torch.randn(n_videos, 4, 768), is_query, windows)
-        model = MRNet(MRNetConfig(**HEADS["light" if check.small else "paper"]))
+        clips, queries = torch.randn(n_videos, n_clips, 500), torch.randn(n_videos, 4, 768)
+        videos = MomentBatch(clips, queries, is_query, windows)
+        head = HEADS["light" if check.small else "paper"]
+        model = MRNet(MRNetConfig(clips=n_clips, **head, **sizes))
         _steps(check, "MRNet, 4 queries", model, lambda m: mrnet_loss(m, videos, LossSettings()), n_videos)
         clips, words = (torch.randn(batch, n, dim) for n, dim in ((75, 2818), (32, 512)))
         inputs = clips, clips[..., 0] < torch.inf, words, words[..., 0] < torch.inf
         for mask in (None, MaskConfig(), MaskConfig(depth=32, init="he")):
-            model = build("qd-detr", DETRConfig(mask=mask))
+            model = build("qd-detr", DETRConfig(mask=mask, **sizes))
             loss = lambda m: sum(part.float().square().mean() for part in m(*inputs))  # noqa: E731
             _steps(check, f"QD-DETR, mask of depth {mask.depth if mask else 0}", model, loss, batch)
 

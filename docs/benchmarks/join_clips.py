@@ -16,14 +16,16 @@ _RATE, _BLOCK = 44_100, 1024
 _STRETCH_S = (3, 9)
 
 
-def join_clips(clips: Sequence[Mapping[str, str]], target: Path, seconds: float, seed: int) -> dict[str, Any]:
+def join_clips(
+    clips: Sequence[Mapping[str, str]], target: Path, seconds: float, seed: int, preset: str
+) -> dict[str, Any]:
     """Write a film and return where each clip is: `duration`, and `moments` of `start`, `end` and `file`.
 
     Of `clips`, each with its `file` and `query`. When all have been in, they begin anew in another order.
     """
     draw, turn, moments, n_frames = random.Random(seed), list[Mapping[str, str]](), [], 0
     with av.open(str(target), "w") as film:
-        video: Any = film.add_stream("libx264", rate=_FPS, options={"preset": "veryfast", "crf": "25"})
+        video: Any = film.add_stream("libx264", rate=_FPS, options={"preset": preset, "crf": "25"})
         video.width, video.height, video.pix_fmt = _WIDTH, _HEIGHT, "yuv420p"
         sound = _Tones(film)
         while n_frames / _FPS < seconds:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ nothing that the classes cover."""
 _NOTES = Path(__file__).with_name("joined_queries.json")
 
 
+Value = TypeVar("Value", int, str)
 Asked = tuple[ClipEmbeddings, MomentVideo]
 """A video, and its queries."""
 
@@ -65,10 +66,10 @@ def ten_films(folder: Path) -> list[Path]:
     return [composite(folder, "all", 120, seed)[0] for seed in range(made_up("films", 10))]
 
 
-def made_up(key: str, usual: int) -> int:
-    """Return a number that the file of made-up clips sets, or the usual one."""
+def made_up(key: str, usual: Value) -> Value:
+    """Return a value that the file of made-up clips sets, or the usual one."""
     listed: dict[str, Any] = json.loads((FIRST / "clips.json").read_text())
-    return int(listed.get(key, usual))
+    return type(usual)(listed.get(key, usual))
 
 
 def join(listed: Path, clips: Sequence[Mapping[str, str]], target: Path, seconds: int, seed: int) -> None:
@@ -79,7 +80,8 @@ def join(listed: Path, clips: Sequence[Mapping[str, str]], target: Path, seconds
     if not target.with_suffix(".json").exists():
         listed.parent.mkdir(parents=True, exist_ok=True)
         listed.write_text(json.dumps(chosen))
-        target.with_suffix(".json").write_text(json.dumps(join_clips(clips, target, seconds, seed), indent=1))
+        joined = join_clips(clips, target, seconds, seed, made_up("preset", "veryfast"))
+        target.with_suffix(".json").write_text(json.dumps(joined, indent=1))
 
 
 def truth_of(film: Path, kind: str = "query") -> MomentVideo:

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks import SHARED
 from docs.benchmarks.action_moments import Half, files_in, joined_action_films, present_videos
@@ -232,8 +231,11 @@ def truth_about(answers: Sequence[Asked]) -> Truth:
 
 
 def auc(truth: Truth, values: TimeArray) -> float:
-    """The area under the curve."""
-    return float(roc_auc_score(truth.is_true, values, sample_weight=truth.weights))
+    """The area under the curve: how often the value of a true query is above that of an absent one."""
+    _, place = np.unique(values, return_inverse=True)
+    true, absent = (np.bincount(place, truth.weights * (truth.is_true == is_true)) for is_true in (1.0, 0.0))
+    below = np.cumsum(absent) - absent / 2  # equal values count half
+    return float(true @ below / (true.sum() * absent.sum()))
 
 
 def calibration_error(truth: Truth, values: TimeArray) -> float:

@@ -12,10 +12,8 @@ negatives. A killed run goes on; a finished one is not done again.
 
 import csv
 import json
-import random
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,12 +24,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from docs.benchmarks import argument_parser
+from docs.benchmarks.highlight_folds import Data
 from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.lab.datasets.clip_captions import read_clip_captions
-from vidsum.lab.datasets.moment_examples import HighlightExample, Pair, scores_at
-from vidsum.lab.datasets.timed_sentences import CLIP_S, Query, read_moments
+from vidsum.lab.datasets.moment_examples import HighlightExample, scores_at
+from vidsum.lab.datasets.timed_sentences import CLIP_S, read_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.settings import DETRSettings
 from vidsum.lab.training.train_detr import measure_model, train_detr
@@ -40,7 +39,7 @@ from vidsum.models.detr_models import build as build_model
 from vidsum.options import build
 from vidsum.types import FloatArray, TimeArray, iou
 
-N_FOLDS, VALIDATION, CLIPS, DIM, DRAWS = 5, 0.1, 25, 64, 10_000
+CLIPS, DIM, DRAWS = 25, 64, 10_000
 SIZES = {"clips": CLIPS, "d": 64, "d_ff": 128, "heads": 4, "dropout": 0.0, "dropout_in": 0.0}
 RECIPE = {"lr": 5e-4, "warmup": 0.3, "decay_at": (40, 60), "batch_size": 16, "epochs": 70, "patience": 15}
 ROWS: Mapping[str, Mapping[str, Any]] = {
@@ -53,38 +52,6 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
 }
 """Masks have depth 2 and PyTorch's start unless their name says otherwise."""
 MEASURES = ("R1 .5", "R1 .7", "mAP")
-
-
-@dataclass(frozen=True)
-class Data:
-    """All queries in one order: their texts, vectors, videos, and examples without false pairs."""
-
-    queries: Sequence[Query]
-    vectors: FloatArray
-    videos: Sequence[ClipEmbeddings]
-    examples: Sequence[HighlightExample]
-
-    def split(self, fold: int) -> dict[str, list[int]]:
-        """Return the numbers of the queries of train, val and test."""
-        groups = [query.video.rsplit("_", 2)[0] for query in self.queries]
-        names = sorted(set(groups))
-        random.Random(0).shuffle(names)
-        test = set(names[fold::N_FOLDS])
-        others = [name for name in names if name not in test]
-        val = set(random.Random(fold).sample(others, round(VALIDATION * len(others))))
-        parts = {"test": test, "val": val, "train": set(others) - val}
-        return {part: [n for n, group in enumerate(groups) if group in parts[part]] for part in parts}
-
-    def draw(self, numbers: Sequence[int], seed: int, epoch: int) -> list[HighlightExample]:
-        """Return the examples of an epoch, each with a query that its video does not answer."""
-        draw, drawn = np.random.default_rng((seed, epoch)), list[HighlightExample]()
-        for number in numbers:
-            other = number
-            while self.queries[other].video == self.queries[number].video:
-                other = numbers[draw.integers(len(numbers))]
-            clips = with_endpoints(guided_rows(self.videos[number], self.vectors[other]))
-            drawn.append(replace(self.examples[number], negative=Pair(clips, self.examples[other].words)))
-        return drawn
 
 
 def read_data(annotations: Path, captions: Path) -> Data:
@@ -115,10 +82,10 @@ def read_data(annotations: Path, captions: Path) -> Data:
     return Data(queries, vectors, videos, examples)
 
 
-def run(row: str, data: Data, number: int, out: Path) -> dict[str, Any]:
+def run(row: str, data: Data, number: int, epochs: int, out: Path) -> dict[str, Any]:
     """Train a row, and measure the best epoch's answer to each query of the fold."""
-    parts = data.split(number)
-    settings = build(DETRSettings, {**SIZES, **RECIPE, **ROWS[row], "seed": number, "device": "cpu"})
+    parts, chosen = data.split(number), {"epochs": epochs, "seed": number, "device": "cpu"}
+    settings = build(DETRSettings, {**SIZES, **RECIPE, **ROWS[row], **chosen})
     source = MomentData(
         partial(data.draw, parts["train"], number), [data.examples[n] for n in parts["val"]], {}, {}
     )
@@ -197,11 +164,12 @@ def print_table(runs: Sequence[Mapping[str, Any]]) -> None:
 def main() -> None:
     """Make what is missing, all rows of a run before the next; or print the table of what is there."""
     data = "--annotations data/highlights/queries.jsonl --captions data/highlights/captions.jsonl"
-    parser = argument_parser(__doc__, small=f"{data} --out data --only none --runs 0")
+    parser = argument_parser(__doc__, small=f"{data} --out data --only none stamp --runs 0 --epochs 2")
     for name in ("annotations", "captions", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=[*ROWS], default=[*ROWS], metavar="ROW")
     parser.add_argument("--runs", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--epochs", type=int, default=RECIPE["epochs"], help="at most")
     parser.add_argument("--table", action="store_true")
     chosen = parser.parse_args()
     files = {(row, n): chosen.out / f"{folder_name(row, n)}.json" for n in chosen.runs for row in chosen.only}
@@ -213,7 +181,7 @@ def main() -> None:
     data = read_data(chosen.annotations, chosen.captions)
     for (row, number), file in files.items():
         if not file.exists():
-            facts = run(row, data, number, chosen.out)
+            facts = run(row, data, number, chosen.epochs, chosen.out)
             file.write_text(json.dumps(facts))
             summary = {name: value for name, value in facts.items() if name != "measures"}
             print(json.dumps(summary), flush=True)

@@ -70,9 +70,11 @@ def compare(clip: Mapping[str, str]) -> tuple[FloatArray, list[bool]]:
 
 def main() -> None:
     """Print a line for each clip, and what holds of all."""
-    argument_parser(__doc__, small="").parse_args()
+    parser = argument_parser(__doc__, small="--clips 2")
+    parser.add_argument("--clips", type=int, help="at most")
+    options = parser.parse_args()
     cosines, same = list[FloatArray](), list[bool]()
-    for clip in known_clips():
+    for clip in known_clips()[: options.clips]:
         of_clip, is_same = compare(clip)
         name, count = Path(clip["file"]).name, len(is_same)
         print(f"{name}: cosine {of_clip.min():.5f}, {sum(is_same)} of {count} the same", flush=True)

@@ -7,12 +7,9 @@ annotations and captions are the tests'.
 import json
 import os
 import shlex
-import subprocess
-import sys
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import av
@@ -31,22 +28,20 @@ _SAID = ("Ask", "not", "what", "your", "country", "can", "do", "for", "you.")
 _KINDS = ("query", "paraphrase", "short", "uncovered")
 
 
-def run_small(module: str, arguments: str) -> int:
-    """Run a script on made-up data, which its arguments name, and return its exit code.
+def make_up(folder: Path, arguments: str) -> list[str]:
+    """Make up the data that a script's arguments name, go to its folder, and return the arguments.
 
-    The current folder holds `shared`, as `VIDSUM_SHARED`, and what the arguments name of `data/tvsum`,
-    `data/summe`, `data/highlights`, `pictures` and `speech`; `{root}` stands for the checkout.
+    The folder holds `shared` and what the arguments name of `data/tvsum`, `data/summe`, `data/highlights`,
+    `pictures` and `speech`; `{root}` stands for the checkout.
     """
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        make_clips(folder / "shared" / "videos")
-        for part, make in _PARTS.items():
-            if part in arguments:
-                make(folder / part)
-        paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, "VIDSUM_SHARED": str(folder / "shared"), "PYTHONPATH": paths}
-        command = [sys.executable, "-m", module, *shlex.split(arguments.format(root=ROOT))]
-        return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+    make_clips(folder / "shared" / "videos")
+    for part, make in _PARTS.items():
+        if part in arguments:
+            make(folder / part)
+    paths = filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # of the processes that a script starts
+    os.chdir(folder)
+    return shlex.split(arguments.format(root=ROOT))
 
 
 def make_clips(folder: Path) -> None:
@@ -66,7 +61,9 @@ def make_clips(folder: Path) -> None:
             number += _CLIP_S * _FPS
             text = next(texts)
             clips.append({"file": name, **{kind: f"{text}, {kind}" for kind in _KINDS}, "short": text})
-        (folder / part / "clips.json").write_text(json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1}))
+        (folder / part / "clips.json").write_text(
+            json.dumps({"clips": clips, "film_s": _FILM_S, "films": 1, "preset": "ultrafast"})
+        )
 
 
 def make_tvsum(folder: Path) -> None:
@@ -119,7 +116,8 @@ def make_highlights(folder: Path) -> None:
             facts |= {"relevant_windows": windows, "relevant_clip_ids": clips, "saliency_scores": scores}
             queries.append(facts)
         words = np.concatenate(topics)
-        captions.append({"vid": video, "captions": [" ".join(rng.permutation(words)) for _ in range(75)]})
+        texts = [" ".join(rng.permutation(words)) for _ in range(6)]
+        captions.append({"vid": video, "captions": [texts[clip % len(texts)] for clip in range(75)]})
     for name, lines in ("queries", queries), ("captions", captions):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -20,8 +20,11 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import MAT
 from docs.benchmarks.tables import print_table
 from vidsum.grounding.chosen_model import load_model
+from vidsum.grounding.moment_model import Model
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
+from vidsum.grounding.windows import with_endpoints
 from vidsum.lab.datasets.captioned import in_space, read_captioned
+from vidsum.models.detr import pad_inputs
 from vidsum.models.mrnet import MRNet
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
@@ -29,31 +32,32 @@ from vidsum.types import FloatArray
 MODELS = ("mrnet", "qd-detr", "qd-detr-lam", "qd-detr-stamp")
 
 
-@torch.inference_mode()
 def spread_of(model: str, rows: FloatArray, captions: FloatArray) -> tuple[float, float]:
     """Deviation and perplexity for a video [T, D] in the space, and embeddings [T, D] of its captions."""
     loaded = load_model(model, "cpu")
     assert loaded
-    network, states = loaded.model, list[Tensor]()
-    count = network.config.clips
+    count = loaded.model.config.clips
     places = np.linspace(0, len(rows) - 1, count).round().astype(int)
     query = unit_rows(captions[places[count // 3], None])
     video = ClipEmbeddings(unit_rows(rows[places]), np.arange(count, dtype=np.float64), 1.0, float(count))
-    clips = torch.from_numpy(guided_rows(video, query[0]).astype(np.float32))[None]
-    words = torch.from_numpy(query.astype(np.float32))[None]
+    return spread(loaded.model, guided_rows(video, query[0]), query)
+
+
+@torch.inference_mode()
+def spread(network: Model, rows: FloatArray, words: FloatArray) -> tuple[float, float]:
+    """Deviation and perplexity, NaN for MRNet, for clips [T, D] with their guide and a query [L, D]."""
+    states = list[Tensor]()
     last = network.norm if isinstance(network, MRNet) else network.encoder[-1]
     hook = last.register_forward_hook(
         lambda _, __, out: states.append(out[0] if isinstance(out, tuple) else out)
     )
     perplexity = float("nan")
     if isinstance(network, MRNet):
-        network(clips, words)
+        network(torch.from_numpy(rows)[None], torch.from_numpy(words)[None])
     else:
-        edges = torch.arange(count + 1) / count
-        clips = torch.cat([clips, torch.stack([edges[:-1], edges[1:]], dim=1)[None]], dim=2)
-        every = torch.ones(1, count, dtype=torch.bool)
-        shares = network(clips, every, words, every[:, :1]).saliency[0].softmax(dim=0)
-        perplexity = float((-(shares * shares.log()).sum()).exp()) / count
+        inputs = pad_inputs([with_endpoints(rows)], [words], torch.device("cpu"))
+        shares = network(*inputs).saliency[0].softmax(dim=0)
+        perplexity = float((-(shares * shares.log()).sum()).exp()) / len(rows)
     hook.remove()
     of_clips = states[0][0, 1:]  # without the query or the token that goes with the clips
     return float(layer_norm(of_clips, of_clips.shape[-1:]).std(dim=0, correction=0).mean()), perplexity

@@ -1,0 +1,251 @@
+"""Moment models with a warm-up, on captions of the clips of QVHighlights' videos, beside similarity.
+
+    OMP_NUM_THREADS=1 nice -n 15 python -m docs.benchmarks.moment_models --out RUNS \\
+        --annotations highlight_val_release.jsonl --captions clip_captions_val.jsonl.gz
+
+Folds are those of `highlight_folds`: a model answers one, and trains on the other four less a tenth of their
+videos, which choose the epoch. A video is 75 clips, whose captions MiniLM embeds, with the cosine to the
+query as the guide. Similarity learns nothing: the mean of that cosine over three clips, grouped as `vidsum
+ground` does. Rows of "another" ask the trained model with the next query or its video: where nothing is lost,
+the model does not read it. Deviation and perplexity are those of `states`. A killed run goes on; a finished
+one is not done again.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from docs.benchmarks import argument_parser, processor_s
+from docs.benchmarks.grounding import intervals
+from docs.benchmarks.highlight_folds import Data
+from docs.benchmarks.states import spread
+from docs.benchmarks.tables import print_table, with_interval
+from vidsum.checkpoints.trained import read_trained
+from vidsum.grounding.moment_model import MomentModel, MomentSource, build_moment_model, ground_video
+from vidsum.grounding.proposals import find_moments
+from vidsum.grounding.spaces import ClipEmbeddings, guided_rows, similarity
+from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.grounding.windows import resample, with_endpoints
+from vidsum.lab.datasets.clip_captions import embed_captions, read_clip_captions
+from vidsum.lab.datasets.moment_examples import HighlightExample, MomentExample, scores_at
+from vidsum.lab.datasets.timed_sentences import CLIP_S, read_moments
+from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS, measure_moments
+from vidsum.lab.training.annotated import MomentData
+from vidsum.lab.training.loop import FitResult
+from vidsum.lab.training.settings import DETRSettings, MRNetSettings
+from vidsum.lab.training.train_detr import train_detr
+from vidsum.lab.training.train_mrnet import train_mrnet
+from vidsum.options import build
+from vidsum.results.moments import Moment
+from vidsum.types import stack_intervals
+
+CLIPS = 75
+FEATURES = {"space": "features", "text": "minilm", "clip_s": CLIP_S, "guided": True}
+SMALL_MRNET = {
+    "d": 128,
+    "d_ff": 256,
+    "dim_map": 32,
+    "hidden": 32,
+    "kernel": 3,
+    "dim_joint": 32,
+    "batch_size": 12,
+}
+RECIPES: Mapping[str, Mapping[str, Any]] = {
+    "mrnet": {**MRNetSettings.published("captions", "light"), **SMALL_MRNET},
+    "qd-detr": DETRSettings.published("captions", "light"),
+    "moment-detr": DETRSettings.published("captions", "light"),
+}
+"""The preset `captions`, with `WARM_UP`."""
+WARM_UP = 2.0  # epochs
+SOURCES: Mapping[str, Sequence[MomentSource]] = {"mrnet": ("spans",)}
+"""Where moments come from; DETR models have spans, as published, and runs of saliency, as `ground` takes."""
+PARTS = ("", "query", "video")
+"""What is exchanged for that of another query."""
+MEASURES = ("R1 .5", "R1 .7", "mAP")
+BEST, LOG = "best.safetensors", "log.csv"
+Measures = dict[str, list[Any]]  # qid -> [YouTube video, R1 .5, R1 .7, mAP]
+
+
+def read_data(annotations: Path, captions: Path) -> Data:
+    """All queries of the file, and their videos' captions, by MiniLM."""
+    of_video, encoder = embed_captions(read_clip_captions(captions)), load_text_encoder("minilm")
+    queries = [query for video in read_moments(annotations).values() for query in video.queries]
+    texts = [query.text for query in queries]
+    vectors, words = encoder.encode(texts), encoder.encode_words(texts)
+    videos, examples = [], []
+    for query, vector, tokens in zip(queries, vectors, words, strict=True):
+        assert query.saliency is not None
+        rows = of_video[query.video][: min(query.n_clips, CLIPS)]
+        videos.append(ClipEmbeddings(rows, np.arange(len(rows)) * CLIP_S, CLIP_S, query.duration_s))
+        clips = with_endpoints(guided_rows(videos[-1], vector))
+        windows = np.array(query.windows, np.float32) / np.float32(query.duration_s)
+        scores = scores_at(query.saliency, np.arange(len(rows)) * CLIP_S)
+        examples.append(HighlightExample(query.video, clips, tokens[:32], windows, scores))
+    return Data(queries, vectors, videos, examples)
+
+
+def train_model(name: str, data: Data, fold: int, seed: int, epochs: int | None, out: Path) -> FitResult:
+    """Train a model for a fold, or go on with it."""
+    choices = {**RECIPES[name], "clips": CLIPS, "warmup": WARM_UP, "seed": seed, "device": "cpu"}
+    choices |= {"epochs": epochs} if epochs else {}
+    parts = data.split(fold)
+    if name == "mrnet":
+        train, val = ([alone(data, n) for n in parts[part]] for part in ("train", "val"))
+        moments = MomentData(lambda epoch: train, val, FEATURES, {})
+        return train_mrnet(moments, build(MRNetSettings, choices), out, progress=print_epoch)
+    drawn = partial(data.draw, parts["train"], seed)
+    highlights = MomentData(drawn, [data.examples[n] for n in parts["val"]], FEATURES, {})
+    return train_detr(highlights, name, build(DETRSettings, choices), out, progress=print_epoch)
+
+
+def alone(data: Data, number: int) -> MomentExample:
+    """A query with its video as MRNet reads them."""
+    clips = resample(guided_rows(data.videos[number], data.vectors[number]), CLIPS)
+    example = data.examples[number]
+    return MomentExample(example.name, clips, data.vectors[number, None], example.windows[None])
+
+
+def print_epoch(name: str, done: float, total: float) -> None:
+    """Say how far a training is, after each epoch."""
+    if done == int(done):
+        print(f"{name}: {done:.0f} of {total:.0f} epochs, {processor_s():.0f} s", flush=True)
+
+
+class Asked(NamedTuple):
+    """The numbers of the queries whose video, and whose text, a model gets."""
+
+    video: int
+    text: int
+
+
+def asked(part: str, numbers: Sequence[int], data: Data) -> Iterator[Asked]:
+    """What each query of a fold is asked with: the video or the text of another one, or its own."""
+    for place, number in enumerate(numbers):
+        others = (*numbers[place + 1 :], *numbers[:place])
+        other = next(n for n in others if data.queries[n].video != data.queries[number].video)
+        yield {
+            "": Asked(number, number),
+            "query": Asked(number, other),
+            "video": Asked(other, number),
+        }[part]
+
+
+def by_model(model: MomentModel, data: Data, ask: Asked) -> list[Moment]:
+    """The model's moments; MRNet reads no words, but the vector that its guide comes from."""
+    vector = data.vectors[ask.text, None]
+    words = data.examples[ask.text].words if model.max_words else vector
+    return ground_video(model, data.videos[ask.video], [words], vector, MAX_MOMENTS)[0].moments
+
+
+def by_similarity(data: Data, ask: Asked) -> list[Moment]:
+    """Moments of the mean of the cosine over three clips."""
+    video = data.videos[ask.video]
+    curve = similarity(video, data.vectors[ask.text, None])[0]
+    smooth = np.convolve(np.pad(curve, 1, mode="edge"), np.full(3, 1 / 3), "valid").astype(np.float32)
+    return find_moments(smooth, video.timestamps, CLIP_S, video.duration_s, MAX_MOMENTS)
+
+
+def measure(
+    numbers: Sequence[int], data: Data, answer: Callable[[Asked], list[Moment]], part: str = ""
+) -> Measures:
+    """The official measures of the answers to each query, part of which is another's."""
+    measures: Measures = {}
+    for number, ask in zip(numbers, asked(part, numbers, data), strict=True):
+        query, moments = data.queries[number], answer(ask)
+        spans = stack_intervals([[moment.interval for moment in moments]], MAX_MOMENTS)
+        scores = np.full((1, MAX_MOMENTS), -np.inf)
+        scores[0, : len(moments)] = [moment.score for moment in moments]
+        figures = measure_moments(spans, scores, stack_intervals([query.windows]))["full"]
+        assert figures
+        group = query.video.rsplit("_", 2)[0]
+        measures[query.qid] = [group, figures.recall[0.5], figures.recall[0.7], figures.mean_precision]
+    return measures
+
+
+def rows_of(name: str, folder: Path, data: Data, numbers: Sequence[int]) -> dict[str, Any]:
+    """The measures of the best epoch so far of a model, whole and with parts of another query."""
+    model = build_moment_model(read_trained(folder / BEST), name, "cpu")
+    model.model.eval()
+    rows = {}
+    for source in SOURCES.get(name, ("spans", "saliency")):
+        answer = partial(by_model, replace(model, moments=source), data)
+        for part in PARTS:
+            row = f"{name}, {source}" + (f", another {part}" if part else "")
+            rows[row] = measure(numbers, data, answer, part)
+    return rows
+
+
+def facts_of(name: str, folder: Path, data: Data, numbers: Sequence[int]) -> list[str]:
+    """A row of a training: epochs, the best one, its validation, and the spread of the states."""
+    trained = read_trained(folder / BEST)
+    model = build_moment_model(trained, name, "cpu").model.eval()
+    of_queries = []
+    for n in numbers:
+        rows = resample(guided_rows(data.videos[n], data.vectors[n]), CLIPS)
+        words = data.vectors[n, None] if name == "mrnet" else data.examples[n].words
+        of_queries.append(spread(model, rows, words))
+    deviation, perplexity = np.mean(of_queries, axis=0)
+    with (folder / LOG).open(encoding="utf-8") as log:
+        epochs = len(list(csv.DictReader(log)))
+    best = trained.training["best"]
+    facts = [
+        f"{epochs} of {trained.training['epochs']}",
+        f"{best['epoch']}",
+        f"{100 * best['validation']:.1f}",
+    ]
+    return [name, *facts, f"{deviation:.2f}", "-" if np.isnan(perplexity) else f"{perplexity:.2f}"]
+
+
+def print_rows(rows: Mapping[str, Measures]) -> None:
+    """The mean of each row, and its difference from the first with an interval over videos."""
+    figures = {
+        row: 100 * np.array([values[1:] for values in measures.values()]) for row, measures in rows.items()
+    }
+    first, *_ = rows
+    groups = [group for group, *_ in rows[first].values()]
+
+    def cells(row: str) -> list[str]:
+        mean, (low, high) = intervals(figures[row] - figures[first], groups)
+        means = (f"{value:.1f}" for value in figures[row].mean(axis=0))
+        return [row, *means, with_interval(mean[0], (low[0], high[0]), 1)]
+
+    print_table(["row", *MEASURES, f"{MEASURES[0]} less {first}"], map(cells, rows))
+
+
+def main() -> None:
+    """Train what is missing and print the tables."""
+    data_files = "--annotations data/highlights/queries.jsonl --captions data/highlights/captions.jsonl"
+    parser = argument_parser(__doc__, small=f"{data_files} --out data --only mrnet qd-detr --epochs 1")
+    for name in ("annotations", "captions", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=[*RECIPES], default=[*RECIPES], metavar="MODEL")
+    parser.add_argument("--fold", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--epochs", type=int, help="of all models; the default is that of the recipe")
+    parser.add_argument("--table", action="store_true", help="train nothing: the tables of what is there")
+    options: argparse.Namespace = parser.parse_args()
+    torch.set_num_threads(1)
+    data = read_data(options.annotations, options.captions)
+    tested = data.split(options.fold)["test"]
+    rows, facts = {"similarity": measure(tested, data, partial(by_similarity, data))}, []
+    for name in options.only:
+        folder = options.out / f"{name}-{options.fold}-{options.seed}"
+        if not options.table:
+            train_model(name, data, options.fold, options.seed, options.epochs, folder)
+        if (folder / BEST).exists():
+            rows |= rows_of(name, folder, data, tested)
+            facts.append(facts_of(name, folder, data, tested))
+    print_table(["model", "epochs", "best", "validation", "deviation", "perplexity"], facts)
+    print()
+    print_rows(rows)
+
+
+if __name__ == "__main__":
+    main()
