@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from docs import console, man, options
+from docs import console, man, options, pictures
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from tests.test_benchmarks import has_small_run
@@ -143,6 +143,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         or (anchor and anchor not in _anchors(target))
     ]
     assert missing == []
+
+
+def test_pictures_are_made_by_the_script_and_are_on_pages() -> None:
+    images = {path.relative_to(pictures.FOLDER) for path in pictures.FOLDER.iterdir()}
+    assert images == {Path(f"{name}.png") for name in pictures.PICTURES}
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {str(image) for image in images if f"images/{image})" not in texts} == set()
+
+
+def test_pictures_are_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in pictures.FOLDER.iterdir()}
+    assert {name: size for name, size in sizes.items() if size > 300_000} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from functools import partial
 from hashlib import sha256
@@ -102,16 +103,23 @@ def test_wheel_has_every_shipped_file_and_its_card_but_no_recipe(wheel: dict[str
     assert not [name for name in wheel if "recipes" in name]
 
 
+def test_licence_of_the_package_covers_each_shipped_network() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    shipped = {entry.licence for entry in registry.builtin_entries().values() if entry.shipped}
+    assert shipped - set(project["license"].split(" AND ")) == set()
+
+
 @pytest.mark.deep
 def test_sdist_makes_the_same_wheel(source: Path, wheel: dict[str, bytes], tmp_path: Path) -> None:
-    """It holds what a wheel is made of, and neither the docs nor a part of the tests."""
+    """It holds all that git tracks, but for links to folders."""
     _build("-m", "pip", "install", "--quiet", "--target", str(tmp_path / "tools"), "setuptools>=77")
     make = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
     _build("-c", make, cwd=source, env=os.environ | {"PYTHONPATH": str(tmp_path / "tools")})
     (sdist,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        folders = {name.split("/")[1] for name in archive.getnames() if name.count("/") > 1}
-    assert folders == {"commands", "vidsum", "vidsum.egg-info", "weights"}
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    assert {name for name in tracked - files if not name.startswith(("build/", "vidsum.egg-info/"))} == set()
     _build_wheel(sdist, tmp_path / "wheel")
     assert _files_of_wheel(tmp_path / "wheel") == wheel
 

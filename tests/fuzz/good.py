@@ -70,7 +70,7 @@ SUMMARY = Summary(
     model="highlights",
     model_reason="it was asked for",
     shot_method="kts",
-    provenance={"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
+    provenance={"vidsum": "0.2.0", "parameters": {"fps": 2.0}},
 ).to_dict()
 RUN = {
     "schema": "vidsum.training_run/1",

@@ -276,10 +276,11 @@ class Archive:
         is_by_words = bool(matches) and matches[0].evidence in WORDS
         by_words = text if is_by_words or not options.includes("picture") else None
         notes = query_warnings(texts, unknown, options.language, space)
-        in_pictures = (query for query in texts if query != by_words)
-        negated = [query for query in in_pictures if is_negated(query, options.language, space)]
-        is_of_sounds = options.evidence == "sound"
-        of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
+        negated = [
+            query for query in texts if query != by_words and is_negated(query, options.language, space)
+        ]
+        sounds = texts if options.evidence == "sound" else ()
+        of_sounds = describe_unknown(encode_queries(sounds, options.language)) if sounds else ()
         return (*notes, *negation_messages(negated), *of_sounds)
 
     def picture(self, match: Match) -> bytes:
