@@ -11,7 +11,7 @@ import typer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
 from vidsum.batch.reply import Reply
-from vidsum.batch.runner import Progress
+from vidsum.batch.runner import Progress, run_guarded_steps
 from vidsum.batch.settings import EXPORTING, PRINTING, CommonOptions
 from vidsum.batch.targets import require_no_exports, with_files
 from vidsum.commands.batch import run_verb
@@ -113,7 +113,8 @@ def make_one(
         if source.url:
             update_copy(source.url, Path(source.path), common.max_download, progress)
     paths = [source.path for source in inputs]
-    plan = plan_reel(paths, settings, extraction, speech.snap, progress=progress)
+    run = partial(run_guarded_steps, common)
+    plan = plan_reel(paths, settings, extraction, speech.snap, run=run, progress=progress)
     made = list[Reel]()
 
     def describe(result: Reel, names: str) -> Reply:

@@ -330,12 +330,8 @@ def test_a_reel_in_python(folder: Path) -> None:
     reel = vidsum.make_reel([folder], "12s", fit="crop", progress=lambda *step: steps.append(step))
     names = {step for step, _, _ in steps}
     assert {"looking at files", "reading files", "d.mp4", "b.mp4", "reading photographs"} <= names
-    assert [(done, total) for step, done, total in steps if step == "reading files"] == [
-        (0, 4),
-        (1, 4),
-        (2, 4),
-        (3, 4),
-    ]
+    for what in ("reading files", "reading photographs"):
+        assert [(done, total) for step, done, total in steps if step == what] == [(0, 2), (1, 2)]
     vidsum.write_video(reel, "film.mp4")
     vidsum.write_json(reel, "film.json")
     assert vidsum.load("film.json").to_dict() == reel.to_dict()
