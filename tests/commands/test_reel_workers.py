@@ -27,6 +27,6 @@ def test_files_that_kill_their_reader_are_left_out(run: Run, monkeypatch: pytest
     expected = dict.fromkeys(("unreadable.mp4", "undecodable.mp4", "undecodable.jpg"), end)
     assert {part["path"]: part["fault"] for part in document["left_out"]} == expected
     for name in expected:
-        assert f"error: {name}: left out: {end}" in ran.err
+        assert f"error: {name}: {end}; left out" in ran.err
     again = run("reel", ".", "-o", "film.json", "--budget", "6s", code=1)
     assert "(unchanged)" in again.out

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError, fill, listed
+from vidsum.errors import AnyOf, InputError, Mention, OutputError, UsageError, VidsumError, fill
 from vidsum.io.atomic import check_folder, check_target
 from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
@@ -53,7 +53,7 @@ def require_no_exports(common: CommonOptions) -> None:
 
 def only_json_error(options: Sequence[str]) -> UsageError:
     """Return the error where the JSON goes to stdout, and options write other files."""
-    hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
+    hint = (Mention("output", "FILE.json"), ", with ", AnyOf(tuple(map(Mention, options)), " or "))
     return UsageError((STDOUT, " writes JSON only"), hint)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Unpack
 import numpy as np
 
 from vidsum.device import unload
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.io.provenance import digest_of, identify_file
@@ -99,13 +99,13 @@ def plan_reel(
     progress: Progress | None = None,
 ) -> ReelPlan:
     """Plan a reel of files; all are opened and hashed. `run` reads them. Raises the errors of `make_reel`."""
+    music = _find_music(settings)
     recordings, left_out = read_recordings(paths, progress, run)
     if not recordings:
         fault = left_out[0].fault if len(left_out) == 1 else "none of the inputs can be read"
         subject = left_out[0].path if len(left_out) == 1 else ""
         raise InputError(fault, hint="give videos and photographs, or a folder of them", subject=subject)
     recordings = in_film_order(recordings, settings)
-    music = _find_music(settings)
     footage_s = sum(_length_of(part, settings) for part in recordings)
     budget_s = parse_budget(settings.budget, footage_s, min(SHORTEST_S, footage_s))
     spoken_s = max(min(_LONGEST_SPEECH_S, budget_s / 3), 2 * SHORTEST_S)
@@ -119,6 +119,9 @@ def plan_reel(
 def _find_music(settings: ReelSettings) -> Music | None:
     if settings.music is None:
         return None
+    if Path(settings.music).is_dir():
+        hint = Mention("music", "FILE")
+        raise InputError("is a folder, not a sound file", hint=hint, subject=settings.music)
     probe_sound(settings.music)
     return Music(settings.music, **identify_file(Path(settings.music)))
 
@@ -194,24 +197,27 @@ class _ReelWork:
         numbered = [*enumerate(self.recordings)]
         clips = {number: part.path for number, part in numbered if isinstance(part.info, VideoInfo)}
         stills = {number: part.path for number, part in numbered if isinstance(part.info, PhotographInfo)}
-        names = [Path(path).name for path in clips.values()]
+        steps = [
+            f"reading {Path(path).name} ({place} of {len(clips)})"
+            for place, path in enumerate(clips.values(), 1)
+        ]
 
         def begin(place: int) -> Progress | None:
             if progress:
-                progress("reading files", place, len(names))
-            return _of_file(progress, names[place])
+                progress("reading files", place, len(clips))
+            return _of_file(progress, steps[place])
 
         longest_s = min(_LONGEST_S, self.settings.max_clip_s or inf)
         step = partial(_analyse_clip, self.extraction, self.selection, longest_s)
         with closing(self.run_steps(step, [*clips.values()], begin)) as outcomes:
-            for (number, path), name, outcome in zip(clips.items(), names, outcomes, strict=True):
+            for (number, path), step_name, outcome in zip(clips.items(), steps, outcomes, strict=True):
                 if isinstance(outcome, InputError):
                     faults.append(LeftOut(path, outcome.words))
                 else:
                     made[number], notes = outcome
-                    warnings += [f"{name}: {note}" for note in notes]
+                    warnings += [f"{Path(path).name}: {note}" for note in notes]
                 if progress:
-                    progress(name, 1, 1)
+                    progress(step_name, 1, 1)
         length_s = self.settings.photo_s
         rest, unreadable = analyse_photographs(stills, length_s, self.extraction, self.run_steps, progress)
         unload()
