@@ -123,6 +123,10 @@ class OptionNames:
         joint = " " if on.startswith("-") else "="
         return f'{on}{joint}"{value}"' if {" ", "{"} & {*value} else f"{on}{joint}{value}"
 
+    def has(self, mention: Mention) -> bool:
+        """Return whether the command has an option; where none are known, it may."""
+        return not self.switches or mention.name in self.switches
+
     def explain(self, error: VidsumError) -> None:
         """Put an error into the words of the command's users.
 
@@ -134,7 +138,7 @@ class OptionNames:
         places = [origin for origin in dict.fromkeys(origins) if origin and origin not in said]
         remedy = f"vidsum {self.command} --help" if isinstance(error, UsageError) else None
         origin = f" (from {' and '.join(places)})" if places else ""
-        error.name_options(self.name, origin, remedy or _REMEDIES.get(type(error)))
+        error.name_options(self.name, self.has, origin, remedy or _REMEDIES.get(type(error)))
 
 
 def _switches(leaf: Leaf, command: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from vidsum.batch.targets import (
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
 from vidsum.errors import Problem, VidsumError, message_of
+from vidsum.io.atomic import make_folder
 from vidsum.options import ADVANCED, option
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
@@ -108,6 +109,8 @@ def _export_one(
     if common.to_stdout:
         return Reply(data={"format": format}, document=texts[format], messages=tuple(messages))
     reads = files_of_run([item], common)
+    if common.makes_folders and texts:
+        make_folder(paths[format].parent)
     lines = [
         save_text(text, paths[name], overwrite=common.overwrite, reads=reads) for name, text in texts.items()
     ]

@@ -4,28 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
 from vidsum.batch.reply import Reply
-from vidsum.batch.runner import Progress
-from vidsum.batch.settings import EXPORTING, PRINTING, CommonOptions
+from vidsum.batch.runner import Progress, run_guarded_steps
+from vidsum.batch.settings import PRINTING, CommonOptions
 from vidsum.batch.targets import require_no_exports, with_files
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
 from vidsum.errors import InputError, Problem
 from vidsum.features.settings import Extraction
+from vidsum.io.file_names import missing_file
 from vidsum.io.paths import reads_of
 from vidsum.options import Checked, option
 from vidsum.outputs.names import require_suffix
+from vidsum.results.settings import EditorName
 from vidsum.summary.settings import SPEECH_HINT, ReelSettings, Selection
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.results.reel import Reel
+    from vidsum.results.reel import LeftOut, Reel
 
 app = typer.Typer(add_completion=False)
 
@@ -33,22 +35,27 @@ Media = Annotated[
     list[str],
     typer.Argument(None, metavar="MEDIA|FOLDER", help="Videos, photographs, and folders of them."),
 ]
-_OPTIONS = (
-    "recursive",
-    "from_file",
-    "output",
-    "overwrite",
-    *(name for name in EXPORTING if name != "report"),
-)
+_OPTIONS = ("recursive", "from_file", "overwrite", "media")
 _DEFAULT = "reel.mp4"
+_MOST_NAMED = 10  # unused inputs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReelOutputs(Checked):
-    """The MP4."""
+    """The film, and timelines of it."""
 
     PANEL = "Output"
 
+    output: str = option(
+        "The film as .mp4, or a .json without a film; - for stdout.",
+        _DEFAULT,
+        flags=("--output", "-o"),
+        metavar="FILE",
+        writes=True,
+    )
+    export: tuple[EditorName, ...] = option(
+        "Save in another format.", (), metavar="FORMAT", more=f"{', '.join(get_args(EditorName))}."
+    )
     dry_run: bool = option("Print the segments, write nothing.", False)
 
 
@@ -71,15 +78,11 @@ def reel(
     Writes reel.mp4 and reel.json into the current folder. With -o FILE.mp4 they are FILE.mp4 and FILE.json;
     with -o FILE.json there is no MP4. What cannot be read is named and left out, and so are copies.
     """
-    from vidsum.outputs.timelines import require_joint
-    from vidsum.results.formats import PROGRAMS
-
-    inputs = read_inputs(sources, common, photographs=True)
-    target = Path(_DEFAULT if common.output is None or common.to_stdout else common.output)
-    if common.output is not None and not common.to_stdout:
+    common = replace(common, output=extra.output, export=extra.export)
+    target = Path(extra.output)
+    if not common.to_stdout:
         require_suffix(target, (".mp4", ".json"))
-    for name in common.export:
-        require_joint(PROGRAMS.get(name, name), name)
+    inputs = read_inputs(sources, common, photographs=True)
     item = BatchInput(f"{len(inputs)} input{'s' * (len(inputs) > 1)}", is_joint=True)
     common = replace(common, reads={**reads_of(source.path for source in inputs), **common.reads})
     if not (extra.dry_run or common.to_stdout):
@@ -113,15 +116,15 @@ def make_one(
         if source.url:
             update_copy(source.url, Path(source.path), common.max_download, progress)
     paths = [source.path for source in inputs]
-    plan = plan_reel(paths, settings, extraction, speech.snap, progress=progress)
+    run = partial(run_guarded_steps, common)
+    plan = plan_reel(paths, settings, extraction, speech.snap, run=run, progress=progress)
     made = list[Reel]()
 
     def describe(result: Reel, names: str) -> Reply:
         made.append(result)
         hints = _speech_hint(result) if speech.snap == "auto" else ()
-        return Reply(
-            lines=(*hints, _describe("" if names == item.name else names, result)), table=_table(result)
-        )
+        line = _describe("" if names == item.name else names, result)
+        return Reply(lines=(*hints, *_unused(result), line), table=_table(result))
 
     def write_video(result: Reel, path: Path) -> tuple[str, ...]:
         return encode_reel(result, path, extraction.device, progress)
@@ -136,12 +139,8 @@ def make_one(
     )
     answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)
     left_out = [parse_fields(LeftOut, part) for part in answer.data["left_out"]]
-    copies = [f"{part.path}: left out: {part.fault}" for part in left_out if part.is_copy]
-    faults = [
-        Problem.of(InputError(f"left out: {part.fault}", subject=part.path))
-        for part in left_out
-        if not part.is_copy
-    ]
+    copies = [f"{part.path}: {part.fault}; left out" for part in left_out if part.is_copy]
+    faults = [Problem.of(_left_out_error(part)) for part in left_out if not part.is_copy]
     return replace(
         answer,
         messages=(*answer.messages, *copies),
@@ -154,6 +153,19 @@ def _speech_hint(reel: "Reel") -> tuple[str, ...]:
     """Return a line about clips with sound whose speech was not considered, if there are any."""
     considered = [part["speech"] for part in reel.provenance["inputs"] if "speech" in part]
     return () if all(considered) else (SPEECH_HINT,)
+
+
+def _left_out_error(part: "LeftOut") -> InputError:
+    hint = None if Path(part.path).exists() else missing_file(part.path).hint_text
+    return InputError(f"{part.fault}; left out", hint, subject=part.path)
+
+
+def _unused(reel: "Reel") -> tuple[str, ...]:
+    """Return a line about inputs of which no part is in the film, if there are any."""
+    used = {segment.source for segment in reel.segments}
+    names = [Path(source.path).name for number, source in enumerate(reel.sources) if number not in used]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (f"not in the film: {', '.join(names[:_MOST_NAMED])}{more}",) if names else ()
 
 
 def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:

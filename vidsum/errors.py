@@ -51,11 +51,20 @@ class Mention:
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
-Text = str | Mention | tuple[str | Mention, ...]
+@dataclass(frozen=True)
+class AnyOf:
+    """Options of which any will do, in a message: a command names the ones that it has."""
+
+    options: tuple[Mention, ...]
+    joint: str = ", or "
+
+
+Part = str | Mention | AnyOf
+Text = Part | tuple[Part, ...]
 """A message: words of its own and options, one after the other."""
 
 
-def fill(template: str, *parts: str | Mention) -> Text:
+def fill(template: str, *parts: Part) -> Text:
     """Return a message of a template, whose `{}` stand for options or words; words are taken as they are."""
     pairs = zip(template.split("{}"), (*parts, ""), strict=True)
     return tuple(part for pair in pairs for part in pair)
@@ -66,18 +75,29 @@ def mentions(text: Text) -> list[Mention]:
     return [part for part in _parts(text) if isinstance(part, Mention)]
 
 
-def words_of(text: Text, name: Callable[[Mention], str] = str) -> str:
-    """Return a message in words; `name` gives an option as the reader knows it, by default as a keyword."""
-    return redact("".join(part if isinstance(part, str) else name(part) for part in _parts(text)))
+def words_of(
+    text: Text, name: Callable[[Mention], str] = str, has: Callable[[Mention], bool] = lambda _: True
+) -> str:
+    """Return a message in words.
+
+    `name` gives an option as the reader knows it, by default as a keyword; `has` says which there are.
+    """
+
+    def word(part: Part) -> str:
+        if isinstance(part, AnyOf):
+            return part.joint.join(map(name, filter(has, part.options)))
+        return part if isinstance(part, str) else name(part)
+
+    return redact("".join(map(word, _parts(text))))
 
 
-def listed(options: Iterable[Mention], joint: str) -> tuple[str | Mention, ...]:
+def listed(options: Iterable[Mention], joint: str) -> tuple[Part, ...]:
     """Return options for a message, with a joint such as ` or ` between them."""
     parts = [part for option in options for part in (joint, option)]
     return tuple(parts[1:])
 
 
-def _parts(text: Text) -> tuple[str | Mention, ...]:
+def _parts(text: Text) -> tuple[Part, ...]:
     return text if isinstance(text, tuple) else (text,)
 
 
@@ -113,20 +133,24 @@ class VidsumError(Exception):
         return message_of(self.subject, self.words)
 
     @property
-    def parts(self) -> tuple[str | Mention, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """The whole message with its options as values, for another error that quotes it."""
         return (f"{self.subject}: ", *_parts(self.text)) if self.subject else _parts(self.text)
 
     def name_options(
-        self, name: Callable[[Mention], str], origin: str = "", remedy: Text | None = None
+        self,
+        name: Callable[[Mention], str],
+        has: Callable[[Mention], bool],
+        origin: str = "",
+        remedy: Text | None = None,
     ) -> None:
-        """Put text and hint into a caller's words: its names of the options, and `origin` at the end.
+        """Put text and hint into a caller's words: names of the options that it has, `origin` at the end.
 
         `remedy` is the hint where there is none.
         """
         hint = self.hint_text or remedy
-        self.words = words_of(self.text, name) + redact(origin)
-        self.hint = words_of(hint, name) if hint else None
+        self.words = words_of(self.text, name, has) + redact(origin)
+        self.hint = words_of(hint, name, has) if hint else None
 
 
 def message_of(subject: str, text: str) -> str:

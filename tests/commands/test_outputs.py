@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.commands.conftest import copies
+from tests.commands.conftest import copies, files_in
 from tests.conftest import deep
 from tests.program import Run
 from tests.speech import stub
@@ -410,3 +410,18 @@ def test_document_of_a_playlist_is_not_replaced(run: Run, film: Path) -> None:
 def test_document_of_a_playlist_is_not_loaded(of_playlist: str) -> None:
     with pytest.raises(InputError, match="edited after"):
         load(of_playlist)
+
+
+def test_an_input_that_fails_leaves_no_folder(run: Run, film: Path) -> None:
+    Path("broken.mp4").write_bytes(b"no video")
+    run("shots", "broken.mp4", "--output-dir", "out/new", code=3)
+    assert not Path("out").exists()
+    run("shots", "broken.mp4", film, "--output-dir", "out/new", code=1)
+    assert files_in("out/new") == ["film_shots.json"]
+
+
+def test_a_table_in_the_folder_of_the_outputs(run: Run, film: Path) -> None:
+    Path("broken.mp4").write_bytes(b"no video")
+    run("shots", "broken.mp4", "--output-dir", "out", "--table", "out/all.csv", code=3)
+    assert files_in("out") == ["all.csv", "all.csv.vidsum.json"]
+    run("shots", "broken.mp4", "--table", "new/all.csv", code=1, error="no folder new")

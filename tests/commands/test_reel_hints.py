@@ -44,3 +44,39 @@ def test_inputs_in_python(own_home: Path) -> None:
     assert vidsum.make_reel("a.jpg", "3s").duration_s == 3
     with pytest.raises(vidsum.VidsumError, match="no inputs are given"):
         vidsum.make_reel([])
+
+
+def test_inputs_without_a_part_are_named(run: Run, own_home: Path) -> None:
+    for name, colour in {"a.jpg": "red", "b.jpg": "blue", "c.jpg": "green"}.items():
+        photograph(Path(name), colour)
+    ran = run("reel", ".", "--dry-run", "--budget", "6s")
+    (line,) = [line for line in ran.out.splitlines() if line.startswith("not in the film: ")]
+    assert line.removeprefix("not in the film: ") in ("a.jpg", "b.jpg", "c.jpg")
+
+
+def test_hints_name_options_of_the_command(run: Run, own_home: Path) -> None:
+    clip(Path("a.mp4"), "red")
+    ran = run("reel", "a.mp4", "-o", "a.mp4", code=2)
+    assert "try: --output FILE\n" in ran.err
+    ran = run("reel", "a.mp4", "-o", "-", "--export", "edl", code=2)
+    assert "try: --output FILE.json, with --export\n" in ran.err
+    ran = run("summarize", "a.mp4", "-o", "a.mp4", code=2)
+    assert "try: --output FILE, or --output-dir FOLDER\n" in ran.err
+
+
+def test_a_missing_file_gets_the_hint_of_missing_files(run: Run, own_home: Path) -> None:
+    photograph(Path("holiday.jpg"), "red")
+    ran = run("reel", "holiday.jpg", "holidays.jpg", "--dry-run", "--budget", "3s", code=1)
+    assert "error: holidays.jpg: no such file; left out\n  try: holiday.jpg\n" in ran.err
+
+
+def test_music_is_checked_before_the_inputs_are_read(run: Run, own_home: Path) -> None:
+    Path("songs").mkdir()
+    ran = run("reel", "none.mp4", "--music", "songs", code=3)
+    assert "error: songs: is a folder, not a sound file\n  try: --music FILE\n" in ran.err
+
+
+def test_the_help_lists_formats_that_reels_have(run: Run) -> None:
+    words = run("reel", "--help-all").out.split()
+    assert "kdenlive," in words
+    assert not {"kodi,", "srt,", "{stem},"} & {*words}

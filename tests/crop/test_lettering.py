@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from vidsum.crop.lettering import SHORT_SIDE, has_letters_below
+from vidsum.crop.lettering import SHORT_SIDE, has_letters
 from vidsum.types import Picture
 from vidsum.video.style import load_font
 
@@ -29,7 +29,7 @@ def written(text: str, y: float, *, size: int = 20, colour: str = "white", edge:
 @pytest.mark.parametrize("colour", ["white", "yellow"])
 @pytest.mark.parametrize("size", [14, 20, 26])
 def test_caption_is_seen(size: int, colour: str) -> None:
-    assert has_letters_below(written("Nobody told me anything", 0.95, size=size, colour=colour))
+    assert has_letters(written("Nobody told me anything", 0.95, size=size, colour=colour))
 
 
 def test_caption_in_a_dark_box_is_seen() -> None:
@@ -37,7 +37,7 @@ def test_caption_in_a_dark_box_is_seen() -> None:
     picture[310:350] = 0
     image = Image.fromarray(picture)
     ImageDraw.Draw(image).text((320, 340), "the first time we met", "white", load_font(18, bold=True), "mb")
-    assert has_letters_below(np.asarray(image))
+    assert has_letters(np.asarray(image))
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_caption_in_a_dark_box_is_seen() -> None:
     ids=["scene", "above", "few", "tiny", "noise", "stripes", "black"],
 )
 def test_picture_without_a_caption_has_none(picture: Picture) -> None:
-    assert not has_letters_below(picture)
+    assert not has_letters(picture)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import OutputError
-from vidsum.io.atomic import as_utf8, atomic_write, make_folder, shortened, stems_of, write_text
+from vidsum.io.atomic import as_utf8, atomic_write, check_folder, make_folder, shortened, stems_of, write_text
 
 
 def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -160,6 +160,20 @@ def test_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str, reason
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=f"cannot be made .*{reason}"):
         make_folder(tmp_path / name)
+
+
+def test_a_folder_that_could_not_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    check_folder(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+    for name in ("file/b", "link", "link/b"):
+        with pytest.raises(OutputError, match=r"cannot be made .*Not a directory"):
+            check_folder(tmp_path / name)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match=r"cannot be made .*Permission denied"):
+        check_folder(tmp_path / "a")
+    check_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["f", "é" * 110], ids=["short", "longest"])

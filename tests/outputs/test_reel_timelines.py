@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import av
 import pytest
@@ -11,7 +12,9 @@ from tests.conftest import deep
 from tests.media import make_video
 from tests.results.test_formats import render
 from vidsum.outputs.timelines import timeline_text
+from vidsum.results.formats import FORMATS, PROGRAMS, TimelineFormat
 from vidsum.results.reel import Canvas, Reel, ReelSegment, ReelSource
+from vidsum.results.settings import EditorName, ExportName
 
 
 @pytest.fixture
@@ -69,3 +72,9 @@ def test_mlt_renders_the_length_of_the_film(reel: Reel, format: str, tmp_path: P
     timeline = tmp_path / f"film.{format}"
     timeline.write_text(timeline_text(reel, format, timeline)[0])
     assert render(timeline, tmp_path / "film.mp4", middles) == [(160, 90, 1)] * 75 + [(160, 90, 0)] * 50
+
+
+def test_the_names_of_reels_formats_are_those_that_can_name_several_videos() -> None:
+    joint = [name for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat)]
+    names = [name for name in get_args(ExportName) if PROGRAMS.get(name, name) in joint]
+    assert {*get_args(EditorName)} == {*names}

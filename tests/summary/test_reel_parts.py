@@ -129,6 +129,13 @@ def test_reasons_tell_segments_apart() -> None:
     assert (reasons[2], reasons[5], reasons[8]) == ("importance", "speech", "time")
 
 
+def test_speech_is_no_reason_where_nobody_speaks() -> None:
+    shown = [part(number, 0, 3, importance=float(number)) for number in range(4)]
+    inputs = [source(made, day="2024-07-13") for made in shown]
+    reasons = [made.reason for made in choose_parts(inputs, EXTRACTOR, 60.0, 5.0)]
+    assert "speech" not in reasons
+
+
 def test_of_two_alike_the_better_is_taken() -> None:
     inputs = [source(part(1, 0, 3)), source(part(1, 0, 3, importance=1.0)), source(part(2, 0, 3))]
     assert [made.source for made in choose_parts(inputs, EXTRACTOR, 6.0, 5.0)] == [1, 2]

@@ -8,14 +8,18 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from vidsum.batch.inputs import BatchInput
+from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply, failed, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, Mention, OutputError, VidsumError
 from vidsum.io.series import suggest_film
 
+if TYPE_CHECKING:
+    from vidsum.pipelines.file_steps import Step
+
+R = TypeVar("R")
 Progress = Callable[[str, float, float], None]  # as in `vidsum.types`, which loads NumPy
 Work = Callable[[BatchInput, Progress | None], Reply]
 """The work on one input: a module-level function, or a `partial` of one, which worker processes unpickle."""
@@ -81,6 +85,37 @@ def run_inputs(
 def needs_workers(inputs: Sequence[BatchInput], common: CommonOptions, *, is_isolated: bool) -> bool:
     """Return whether an input that ends the process that reads it would end others too."""
     return len(inputs) > 1 or is_isolated
+
+
+def run_guarded_steps(
+    common: CommonOptions,
+    step: "Step[R]",
+    paths: Sequence[str],
+    progress_of: Callable[[int], Progress | None],
+) -> "Generator[R | InputError, None, None]":
+    """Run a step on files, in a worker process that a file may kill; see `vidsum.pipelines.file_steps`."""
+    from vidsum.batch.workers import in_workers
+    from vidsum.pipelines.file_steps import run_steps
+
+    def fail(item: BatchInput, error: VidsumError) -> InputError:
+        return InputError(error.text, error.hint_text, subject=item.path)
+
+    def finish(item: BatchInput, outcome: "R | InputError") -> None:
+        pass
+
+    def start(item: BatchInput) -> Progress | None:
+        return progress_of(item.number)
+
+    inputs = plain_inputs(paths)
+    if not needs_workers(inputs, common, is_isolated=True):
+        return run_steps(step, paths, progress_of)
+    return in_workers(partial(_attempt, step), inputs, start, finish, fail, 1)
+
+
+def _attempt(step: "Step[R]", item: BatchInput, progress: Progress | None) -> "R | InputError":
+    from vidsum.pipelines.file_steps import attempt_step
+
+    return attempt_step(step, item.path, progress)
 
 
 def _run_here(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.batch.reply import Reply
-from vidsum.io.atomic import as_utf8
+from vidsum.io.atomic import as_utf8, make_folder
 from vidsum.io.text import csv_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
@@ -68,5 +68,6 @@ def write_table(
     from vidsum.outputs.alone import save_text
 
     names = (*_FIRST_COLUMNS, *columns, *_LAST_COLUMNS)
+    make_folder(path.parent)
     text = csv_text([names, *([row.get(name) for name in names] for row in rows)])
     save_text(as_utf8(text), path, overwrite=overwrite)

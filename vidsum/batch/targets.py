@@ -1,6 +1,6 @@
 """Where results go: `--output`, `--output-dir`, `--export` and clips, checked before any work."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError, fill, listed
-from vidsum.io.atomic import check_target
+from vidsum.errors import AnyOf, InputError, Mention, OutputError, UsageError, VidsumError, fill
+from vidsum.io.atomic import check_folder, check_target
 from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
 from vidsum.outputs.artifacts import Artifacts
@@ -53,7 +53,7 @@ def require_no_exports(common: CommonOptions) -> None:
 
 def only_json_error(options: Sequence[str]) -> UsageError:
     """Return the error where the JSON goes to stdout, and options write other files."""
-    hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
+    hint = (Mention("output", "FILE.json"), ", with ", AnyOf(tuple(map(Mention, options)), " or "))
     return UsageError((STDOUT, " writes JSON only"), hint)
 
 
@@ -157,23 +157,30 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
     """
     if not common.table:
         return
-    written = Written()
+    written, made = Written(), set[Path]()
     for item in inputs:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
+            made.add(path.parent)
     if owner := reserve(common.table, str(common.table), files_of_run(inputs, common), written):
         fault = (f"would be written for {owner} and for ", Mention("table"))
         raise UsageError(fault, hint=Mention("table", "FILE"), subject=common.table)
     if common.table.is_file() or not common.table.exists():  # not of pipes and devices
         require_suffix(common.table, (".csv",), "table")
-    _require_writable(common.table, common)
+    _require_writable(common.table, common, made)
 
 
-def _require_writable(path: Path, common: CommonOptions) -> None:
-    """Raise an OutputError where a file of all inputs is foreign, or cannot be written."""
+def _require_writable(path: Path, common: CommonOptions, folders: Collection[Path] = ()) -> None:
+    """Raise an OutputError where a file of all inputs is foreign, or cannot be written.
+
+    Its folder is there, or among `folders`, which may be made later.
+    """
     from vidsum.outputs.alone import own_record, require_replaceable
 
-    check_target(path)
+    if path.parent in folders:
+        check_folder(path.parent)
+    else:
+        check_target(path)
     require_replaceable(own_record(path), overwrite=common.overwrite)
 
 

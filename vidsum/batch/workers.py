@@ -54,7 +54,7 @@ def in_workers(
     spoiled the worker, or its neighbours may have used up the memory.
 
     Args:
-        work: never raises an Exception.
+        work: what it raises ends the batch.
         inputs: of the batch.
         progress_of: returns the function that reports the progress of an input.
         finish: called when an input is done, which may be before its turn.

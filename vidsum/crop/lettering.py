@@ -1,4 +1,4 @@
-"""Lines of letters near the lower edge of a picture: subtitles and captions, which a crop would cut.
+"""Lines of letters that a crop would cut: subtitles and captions near the lower edge, and screens of text.
 
 Letters are strokes that are thinner than a letter is high, brighter or darker than what is around them, of
 one height and one brightness, side by side. No letter is read.
@@ -16,17 +16,23 @@ _LOWEST: Final = 0.65  # of the height: lines begin below it
 _HEIGHTS: Final = (0.022, 0.085)  # least and largest height of a letter, as fractions of the short side
 _MIN_CONTRAST: Final = 70.0  # levels between strokes and what is around them
 _MIN_LETTERS: Final = 7  # letters of a line
+_MIN_LINES: Final = 2  # lines of a screen of text
 _MIN_LEVEL_RATIO: Final = 0.75  # between the levels of two letters of a line
 _MAX_GAP: Final = 1.3  # between neighbours, in heights of a letter
 
 
-def has_letters_below(picture: Picture) -> bool:
-    """Return whether a picture [H, W, 3], its short side `SHORT_SIDE` pixels, has a line of letters below."""
+def has_letters(picture: Picture) -> bool:
+    """Return whether a picture [H, W, 3], its short side `SHORT_SIDE` pixels, has a line of letters below, or
+    several lines anywhere."""
     import cv2
 
-    first = round(_LOWEST * len(picture))
-    grey = cv2.cvtColor(np.ascontiguousarray(picture[first:]), cv2.COLOR_RGB2GRAY)
-    return any(_has_line(_find_letters(np.asarray(levels))) for levels in (grey, 255 - grey))
+    grey = np.asarray(cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2GRAY))
+    below = grey[round(_LOWEST * len(grey)) :]
+    return any(
+        _count_lines(_find_letters(below ^ inverted)) > 0
+        or _count_lines(_find_letters(grey ^ inverted)) >= _MIN_LINES
+        for inverted in (np.uint8(0), np.uint8(255))
+    )
 
 
 def _find_letters(grey: npt.NDArray[np.uint8]) -> FloatArray:
@@ -48,14 +54,16 @@ def _find_letters(grey: npt.NDArray[np.uint8]) -> FloatArray:
     return np.asarray(parts[chosen[np.argsort(left[chosen])]])
 
 
-def _has_line(letters: FloatArray) -> bool:
-    """Return whether enough letters of one height and level are side by side."""
+def _count_lines(letters: FloatArray) -> int:
+    """Return the number of lines: places in which enough letters of one height and level are side by side."""
+    lines = list[float]()  # the middles of their heights
     left, right, middles, heights, levels = letters.T
     for _, _, middle, height, level in letters:
         is_similar = (np.abs(heights / height - 1) < 0.6) & (np.abs(middles - middle) < 0.4 * height)
         is_similar &= np.minimum(levels, level) >= _MIN_LEVEL_RATIO * np.maximum(levels, level)
         gaps = left[is_similar][1:] - right[is_similar][:-1]
         ends = np.flatnonzero(np.append(gaps, np.inf) > _MAX_GAP * height)
-        if np.diff(ends, prepend=-1).max() >= _MIN_LETTERS:
-            return True
-    return False
+        is_new = all(abs(middle - other) > height for other in lines)
+        if is_new and np.diff(ends, prepend=-1).max() >= _MIN_LETTERS:
+            lines.append(float(middle))
+    return len(lines)

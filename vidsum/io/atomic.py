@@ -115,6 +115,25 @@ def make_folder(folder: Path) -> None:
         raise OutputError(f"cannot be made ({reason})", subject=folder) from error
 
 
+def check_folder(folder: Path) -> None:
+    """See that a folder is there or could be made. Raises OutputError: it could not."""
+    _require_no_nul(folder)
+    place = nearest_folder(folder)
+    missing = folder.relative_to(place).parts
+    fault = 0
+    if missing and os.path.lexists(place / missing[0]):
+        fault = errno.ENOTDIR
+    elif missing and not os.access(place, os.W_OK | os.X_OK):
+        fault = errno.EACCES
+    if fault:
+        raise OutputError(f"cannot be made ({os.strerror(fault)})", subject=folder)
+
+
+def nearest_folder(folder: Path) -> Path:
+    """Return a folder, or the nearest above it that is there."""
+    return next((place for place in (folder, *folder.parents) if place.is_dir()), Path())
+
+
 def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:
     """Return a name, or its beginning and a hash of it if it is too long for what is appended to it."""
     content = os.fsencode(name)

@@ -102,7 +102,7 @@ def _acquire(lock: BaseFileLock, *, must: bool) -> bool:
 
 def has_locks(folder: Path) -> bool:
     """Return whether files in a folder can be locked; a warning names one where they cannot, once."""
-    return _can_lock(os.path.realpath(folder))
+    return not folder.is_dir() or _can_lock(os.path.realpath(folder))
 
 
 @lru_cache(maxsize=64)

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from vidsum.errors import Mention, UsageError, fill
+from vidsum.errors import AnyOf, Mention, UsageError
 from vidsum.io.atomic import is_special
 
 FileKey = str | tuple[int, int]
 Reads = Mapping[FileKey, str]
 """The field of the option that names each file that is read; empty for an input."""
 
-OTHER_NAME = fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER"))
+OTHER_NAME = AnyOf((Mention("output", "FILE"), Mention("output_dir", "FOLDER")))
 
 
 def home() -> Path:

@@ -145,6 +145,7 @@ class Artifacts:
             for kind in writers:
                 if kind not in left:
                     notices += self._stage(kind, writers[kind], result, shadows[kind], kind in optional)
+            make_folder(self.record.parent)
             stack.enter_context(lock(self.record))
             earlier = self.read()[0], self._listed() if overwrite else self.read()[1]
             for kind in left:
@@ -158,8 +159,7 @@ class Artifacts:
             has_record = is_result(self.record) or not all(map(is_special, produced))
             for path in (*produced, *([self.record] if has_record else [])):
                 require_not_read(path, reads)
-                if path not in (self.record, *self.files.values()):  # of a folder
-                    make_folder(path.parent)
+                make_folder(path.parent)
                 check_target(path)
             document, belongs = compose(earlier[0])
             changed, deleted = self._publish(document, belongs, produced, *earlier, always=overwrite)

@@ -9,7 +9,7 @@ from shlex import quote
 from string import Formatter
 
 from vidsum.errors import Mention, OutputError, Text, UsageError, fill
-from vidsum.io.atomic import check_name, is_special, make_folder, shortened, stems_of
+from vidsum.io.atomic import check_folder, check_name, is_special, shortened, stems_of
 from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
 from vidsum.io.urls import Url
@@ -156,7 +156,7 @@ def check_outputs(
         reads: files that are read.
         written: the outputs of all sources, which these are added to.
         urls: the addresses of sources that are copies.
-        make_folders: make the folders that do not exist.
+        make_folders: whether folders that are not there are made later.
 
     Raises:
         UsageError: the command reads an output, or writes it for another source or option too.
@@ -176,7 +176,7 @@ def check_outputs(
             raise UsageError(fault, hint=_apart(path.suffix, are_together=are_together))
     for path in outputs:
         if make_folders:
-            make_folder(path.parent)
+            check_folder(path.parent)
         elif not path.parent.is_dir():
             raise OutputError(f"no folder {path.parent}", f"mkdir -p {quote(str(path.parent))}", subject=path)
 

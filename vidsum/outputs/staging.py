@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import OutputError
-from vidsum.io.atomic import atomic_write, check_target, is_special, make_folder
+from vidsum.io.atomic import atomic_write, check_target, is_special, make_folder, nearest_folder
 from vidsum.outputs.output_records import hash_of
 
 _STEM_LETTERS = 40
@@ -25,9 +25,7 @@ def hidden(target: Path) -> Iterator[Path]:
         with TemporaryDirectory() as folder:
             yield Path(folder, f"part{target.suffix}")
         return
-    place = target if target.is_dir() else Path(os.path.realpath(target)).parent
-    while not place.is_dir():
-        place = place.parent
+    place = target if target.is_dir() else nearest_folder(Path(os.path.realpath(target)).parent)
     shadow = place / f".{target.stem[:_STEM_LETTERS]}.{secrets.token_hex(4)}{target.suffix}"
     try:
         yield shadow

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vidsum.crop.lettering import SHORT_SIDE, has_letters_below
+from vidsum.crop.lettering import SHORT_SIDE, has_letters
 from vidsum.crop.reframe import plan_path
 from vidsum.crop.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.device import cached_model
@@ -179,7 +179,7 @@ def _scan_shots(
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
                 seen.looked.append((time_s, looker.curve(large(frame.decoded), is_turned=shape.is_upright)))
                 upright = letters.from_frame(frame.decoded.frame, frame.decoded.turn_deg)
-                seen.has_letters = seen.has_letters or has_letters_below(upright)
+                seen.has_letters = seen.has_letters or has_letters(upright)
     if seen.looked:
         yield seen
 

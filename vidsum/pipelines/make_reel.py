@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, Unpack
@@ -12,13 +14,14 @@ from typing import Any, Final, Literal, Unpack
 import numpy as np
 
 from vidsum.device import unload
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.io.provenance import digest_of, identify_file
 from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import resolve_spec
+from vidsum.pipelines.file_steps import StepRunner, run_steps
 from vidsum.pipelines.keywords import ReelOptions
 from vidsum.pipelines.plan import Plan, open_video_input
 from vidsum.pipelines.reel_inputs import (
@@ -92,27 +95,33 @@ def plan_reel(
     extraction: Extraction,
     snap: Snap = Selection.snap,
     *,
+    run: StepRunner = run_steps,
     progress: Progress | None = None,
 ) -> ReelPlan:
-    """Plan a reel of files; all are opened and hashed. Raises the errors of `make_reel`."""
-    recordings, left_out = read_recordings(paths, progress)
+    """Plan a reel of files; all are opened and hashed. `run` reads them. Raises the errors of `make_reel`."""
+    music = _find_music(settings)
+    recordings, left_out = read_recordings(paths, progress, run)
     if not recordings:
         fault = left_out[0].fault if len(left_out) == 1 else "none of the inputs can be read"
         subject = left_out[0].path if len(left_out) == 1 else ""
         raise InputError(fault, hint="give videos and photographs, or a folder of them", subject=subject)
     recordings = in_film_order(recordings, settings)
-    music = _find_music(settings)
     footage_s = sum(_length_of(part, settings) for part in recordings)
     budget_s = parse_budget(settings.budget, footage_s, min(SHORTEST_S, footage_s))
     spoken_s = max(min(_LONGEST_SPEECH_S, budget_s / 3), 2 * SHORTEST_S)
     selection = Selection(budget=spoken_s, snap=snap)
-    work = _ReelWork(recordings, settings, extraction, selection, tuple(left_out), music, budget_s, footage_s)
+    work = _ReelWork(
+        recordings, settings, extraction, selection, tuple(left_out), music, budget_s, footage_s, run
+    )
     return ReelPlan(work.provenance, work.run, tuple(part.path for part in recordings), work.left_out, music)
 
 
 def _find_music(settings: ReelSettings) -> Music | None:
     if settings.music is None:
         return None
+    if Path(settings.music).is_dir():
+        hint = Mention("music", "FILE")
+        raise InputError("is a folder, not a sound file", hint=hint, subject=settings.music)
     probe_sound(settings.music)
     return Music(settings.music, **identify_file(Path(settings.music)))
 
@@ -131,6 +140,7 @@ class _ReelWork:
     music: Music | None
     budget_s: float
     footage_s: float
+    run_steps: StepRunner
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -142,19 +152,12 @@ class _ReelWork:
         for recording in self.recordings:
             made_by = dict[str, Any]()
             if isinstance(recording.info, VideoInfo):
-                facts = self._plan(recording).provenance
+                facts = _plan_clip(recording.path, self.extraction, self.selection).provenance
                 made_by = {"analysis": digest_of(facts)}
                 if recording.info.has_audio:
                     made_by["speech"] = "speech" in facts["summary"]
             inputs.append({**recording.file, **made_by})
         return {"vidsum": __version__, "reel": chosen, "inputs": inputs}
-
-    def _plan(self, recording: Recording) -> Plan[Analysis]:
-        video_input = open_video_input(recording.path, self.extraction)
-        snap = self.selection.snap
-        is_mute = isinstance(recording.info, VideoInfo) and not recording.info.has_audio
-        selection = replace(self.selection, snap="auto") if is_mute and snap != "none" else self.selection
-        return plan_analysis(video_input, selection, ShotSettings())
 
     def run(self, progress: Progress | None) -> Reel:
         analysed, faults, warnings = self._analyse(progress)
@@ -191,48 +194,34 @@ class _ReelWork:
     ) -> tuple[dict[int, AnalysedInput], list[LeftOut], list[str]]:
         """Return what is known of each input, by its number, those that cannot be decoded, and warnings."""
         made, faults, warnings = dict[int, AnalysedInput](), list[LeftOut](), list[str]()
-        for number, recording in enumerate(self.recordings):
+        numbered = [*enumerate(self.recordings)]
+        clips = {number: part.path for number, part in numbered if isinstance(part.info, VideoInfo)}
+        stills = {number: part.path for number, part in numbered if isinstance(part.info, PhotographInfo)}
+        steps = [
+            f"reading {Path(path).name} ({place} of {len(clips)})"
+            for place, path in enumerate(clips.values(), 1)
+        ]
+
+        def begin(place: int) -> Progress | None:
             if progress:
-                progress("reading files", number, len(self.recordings))
-            if isinstance(recording.info, PhotographInfo):
-                continue
-            name = Path(recording.path).name
-            report = _of_file(progress, name)
-            try:
-                made[number], notes = self._analyse_clip(recording, report)
-                warnings += [f"{name}: {note}" for note in notes]
-            except InputError as error:
-                faults.append(LeftOut(recording.path, error.words))
-            if report:
-                report("done", 1, 1)
-        photographs = {
-            number: recording.path
-            for number, recording in enumerate(self.recordings)
-            if isinstance(recording.info, PhotographInfo)
-        }
+                progress("reading files", place, len(clips))
+            return _of_file(progress, steps[place])
+
+        longest_s = min(_LONGEST_S, self.settings.max_clip_s or inf)
+        step = partial(_analyse_clip, self.extraction, self.selection, longest_s)
+        with closing(self.run_steps(step, [*clips.values()], begin)) as outcomes:
+            for (number, path), step_name, outcome in zip(clips.items(), steps, outcomes, strict=True):
+                if isinstance(outcome, InputError):
+                    faults.append(LeftOut(path, outcome.words))
+                else:
+                    made[number], notes = outcome
+                    warnings += [f"{Path(path).name}: {note}" for note in notes]
+                if progress:
+                    progress(step_name, 1, 1)
         length_s = self.settings.photo_s
-        rest, unreadable = analyse_photographs(photographs, length_s, self.extraction, progress)
+        rest, unreadable = analyse_photographs(stills, length_s, self.extraction, self.run_steps, progress)
         unload()
         return {**made, **rest}, [*faults, *unreadable], warnings
-
-    def _analyse_clip(
-        self, recording: Recording, progress: Progress | None
-    ) -> tuple[AnalysedInput, tuple[str, ...]]:
-        analysis = self._plan(recording).run(progress)
-        features, scored = analysis.features, analysis.scored
-        worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
-        made = clip_input(
-            features,
-            analysis.shots,
-            worth,
-            scored.slope,
-            speech=analysis.speech,
-            uncut=analysis.uncut,
-            longest_s=min(_LONGEST_S, self.settings.max_clip_s or inf),
-        )
-        mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
-        said = analysis.speech.sentences if analysis.transcript else None
-        return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
 
     def _segments(
         self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
@@ -272,6 +261,35 @@ class _ReelWork:
         if not self.music or has_extra("speech"):
             return []
         return [f"speech is not looked for, so the music stays as loud: {install_extra_command('speech')}"]
+
+
+def _plan_clip(path: str, extraction: Extraction, selection: Selection) -> Plan[Analysis]:
+    video_input = open_video_input(path, extraction)
+    is_mute = video_input.video is not None and not video_input.video.has_audio
+    if is_mute and selection.snap != "none":
+        selection = replace(selection, snap="auto")
+    return plan_analysis(video_input, selection, ShotSettings())
+
+
+def _analyse_clip(
+    extraction: Extraction, selection: Selection, longest_s: float, path: str, progress: Progress | None
+) -> tuple[AnalysedInput, tuple[str, ...]]:
+    """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
+    analysis = _plan_clip(path, extraction, selection).run(progress)
+    features, scored = analysis.features, analysis.scored
+    worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
+    made = clip_input(
+        features,
+        analysis.shots,
+        worth,
+        scored.slope,
+        speech=analysis.speech,
+        uncut=analysis.uncut,
+        longest_s=longest_s,
+    )
+    mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
+    said = analysis.speech.sentences if analysis.transcript else None
+    return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
 
 
 def _of_file(progress: Progress | None, name: str) -> Progress | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
+from vidsum.pipelines.file_steps import StepRunner, run_steps
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import is_folder, probe_video
 from vidsum.results.media import timeline_rate
@@ -90,22 +91,24 @@ class ReelPlan(Plan[Reel]):
         )
 
 
-def read_recordings(paths: Sequence[str], progress: Progress | None) -> tuple[list[Recording], list[LeftOut]]:
+def read_recordings(
+    paths: Sequence[str], progress: Progress | None, run: StepRunner = run_steps
+) -> tuple[list[Recording], list[LeftOut]]:
     """Return the inputs that can be read, the first of those with the same bytes, and the others and why."""
     recordings, left_out = list[Recording](), list[LeftOut]()
     by_content = dict[str, str]()
-    for number, path in enumerate(paths):
+
+    def count(number: int) -> None:
         if progress:
             progress("looking at files", number, len(paths))
-        try:
-            recording = _read(path)
-            first = by_content.setdefault(recording.file["sha256"], path)
-            if first == path:
-                recordings.append(recording)
-            else:
-                left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
-        except InputError as error:
-            left_out.append(LeftOut(path, error.words))
+
+    for path, recording in zip(paths, run(_read, paths, count), strict=True):
+        if isinstance(recording, InputError):
+            left_out.append(LeftOut(path, recording.words))
+        elif (first := by_content.setdefault(recording.file["sha256"], path)) == path:
+            recordings.append(recording)
+        else:
+            left_out.append(LeftOut(path, f"is a copy of {first}", is_copy=True))
     return _on_clocks(recordings), left_out
 
 
@@ -122,7 +125,7 @@ def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
     return made
 
 
-def _read(path: str) -> Recording:
+def _read(path: str, progress: Progress | None) -> Recording:
     if is_folder(path):
         raise InputError("is a folder without a video or photograph", subject=path)
     check_readable(Path(path))  # hashing would wait for a pipe, and read a device without end

@@ -1,6 +1,7 @@
 """Photographs as inputs of a reel: their features, importance and quality, as if they were a film."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -12,12 +13,13 @@ from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse_map
 from vidsum.pipelines.decoding import load_extractor, resolve_spec
+from vidsum.pipelines.file_steps import StepRunner
 from vidsum.results.reel import LeftOut
 from vidsum.shots.cuts import changes_to_features
 from vidsum.summary.liveness import liveness
 from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.reel_parts import ReelInput, photograph_input
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo
+from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.frames import Frame, PictureMaker, pixel_size
 from vidsum.video.photographs import frame_of, read_photograph
@@ -37,29 +39,34 @@ class AnalysedInput:
 
 
 def analyse_photographs(
-    photographs: Mapping[int, str], length_s: float, extraction: Extraction, progress: Progress | None
+    photographs: Mapping[int, str],
+    length_s: float,
+    extraction: Extraction,
+    run: StepRunner,
+    progress: Progress | None,
 ) -> tuple[dict[int, AnalysedInput], list[LeftOut]]:
     """Return what is known of photographs, by their numbers, and those that cannot be decoded."""
     if not photographs:
         return {}, []
     spec, readable, faults, meter = resolve_spec(extraction), list[int](), list[LeftOut](), ChangeMeter()
 
+    def count(number: int) -> None:
+        if progress:
+            progress("reading photographs", number, len(photographs))
+
     def pictures() -> Iterator[Frame]:
-        for number, path in photographs.items():
-            if progress:
-                progress("reading photographs", len(readable) + len(faults), len(photographs))
-            try:
-                picture = read_photograph(path, _SIDE)
-            except InputError as error:
-                faults.append(LeftOut(path, error.words))
-                continue
-            time_s = len(readable) * spec.step_s
-            meter.add(time_s, frame_of(picture), is_next=False)
-            meter.reset()
-            readable.append(number)
-            high, wide = picture.shape[:2]
-            maker = PictureMaker(*pixel_size(spec.sampling.size, wide, high))
-            yield Frame(len(readable) - 1, time_s, time_s, maker.from_rgb(picture))
+        with closing(run(_read_small, [*photographs.values()], count)) as made:
+            for (number, path), picture in zip(photographs.items(), made, strict=True):
+                if isinstance(picture, InputError):
+                    faults.append(LeftOut(path, picture.words))
+                    continue
+                time_s = len(readable) * spec.step_s
+                meter.add(time_s, frame_of(picture), is_next=False)
+                meter.reset()
+                readable.append(number)
+                high, wide = picture.shape[:2]
+                maker = PictureMaker(*pixel_size(spec.sampling.size, wide, high))
+                yield Frame(len(readable) - 1, time_s, time_s, maker.from_rgb(picture))
 
     frames, film = pictures(), _film_of(photographs.values(), spec.step_s)
     first = next(frames, None)
@@ -76,6 +83,10 @@ def analyse_photographs(
         worth = row_quality * float(liveness(alone)[0])
         made[number] = AnalysedInput(photograph_input(row, length_s), row, mean, (), worth)
     return made, faults
+
+
+def _read_small(path: str, progress: Progress | None) -> Picture:
+    return read_photograph(path, _SIDE)
 
 
 def _film_of(paths: Collection[str], step_s: float) -> VideoInfo:

@@ -13,6 +13,10 @@ ClipName = Literal[
     "siglip2-b16-256", "mobileclip2-s2", "clip-b32-256", "pe-core-s16-384", "mobileclip2-s0", "clip"
 ]  # fmt: skip
 """Networks for pictures and texts (`vidsum.features.clip_family`), of the best published accuracy first."""
+EditorName = Literal[
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "premiere", "resolve", "davinci", "finalcut"
+]
+"""Formats of which one file may name several videos, and programs that read one of them."""
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
 """Where a moment was found: in what is seen, said, written on screen, and heard in addition to words."""

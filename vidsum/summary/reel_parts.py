@@ -241,16 +241,18 @@ class _Terms:
         """Return the reason of each chosen part, and what the others lose without it.
 
         The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
-        for all of them tells nothing. Where no part exceeds it, it is the largest term.
+        for all of them tells nothing. A term to which the part adds nothing is none.
         """
         if not chosen:
             return []
         gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
         means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
-        return [
-            (max(gain, key=lambda name: (round(gain[name] - means[name], 3), gain[name])), sum(gain.values()))
-            for gain in gains
-        ]
+        made = list[tuple[Why, float]]()
+        for gain in gains:
+            added = {name: value for name, value in gain.items() if value > 0}
+            above = {name: (round(value - means[name], 3), value) for name, value in added.items()}
+            made.append((max(above, key=above.__getitem__, default="importance"), sum(gain.values())))
+        return made
 
     def _gains(self, number: int, others: Sequence[int]) -> dict[Why, float]:
         """Return what a part adds to others, by term."""

@@ -26,13 +26,13 @@ const show = (next, text) => {
 const item = (part, place) => {
   const { name, kind, fault, length_s: length } = reel.segments[part.number], isPhoto = kind === "photograph";
   const button = (role, text, label, act, isDisabled) => make("button", { type: "button", "data-role": role, "aria-label": `${label}: ${nameOf(part)}`, title: label, disabled: isDisabled, onclick: act }, text);
-  const end = (role, label, value, most, act) => {
-    const input = make("input", { type: "number", "data-role": role, min: 0, max: most, step: "any", value: value.toFixed(2), "aria-label": `${label} of ${nameOf(part)}, in seconds`,
-      onchange: () => { if (input.value !== "" && input.validity.valid) act(Number(input.value)); else input.value = value.toFixed(2); } });
+  const field = (role, label, value, least, most, digits, act) => {
+    const input = make("input", { type: "number", "data-role": role, min: least, max: most, step: "any", value: value.toFixed(digits), "aria-label": `${label} of ${nameOf(part)}${digits ? ", in seconds" : ""}`,
+      onchange: () => { if (input.value !== "" && input.validity.valid) act(Number(input.value)); else input.value = value.toFixed(digits); } });
     return [make("span", { "aria-hidden": "true" }, label), input];
   };
-  const ends = isPhoto ? end("end", "Seconds", part.end_s, 60, to => setEnds(part, 0, to))
-    : [...end("start", "From", part.start_s, length, to => setEnds(part, to, part.end_s)), ...end("end", "to", part.end_s, length, to => setEnds(part, part.start_s, to))];
+  const ends = isPhoto ? field("end", "Seconds", part.end_s, 0, 60, 2, to => setEnds(part, 0, to))
+    : [...field("start", "From", part.start_s, 0, length, 2, to => setEnds(part, to, part.end_s)), ...field("end", "to", part.end_s, 0, length, 2, to => setEnds(part, part.start_s, to))];
   return make("li", { class: part.is_in ? "in" : null, "data-number": part.number, draggable: "true",
     ondragstart: event => { if (event.target.closest("input")) return event.preventDefault(); dragged = part.number; event.dataTransfer.effectAllowed = "move"; event.dataTransfer.setData("text/plain", name); },
     ondragover: event => { if (dragged === null) return; event.preventDefault(); event.currentTarget.classList.add("target"); },
@@ -46,7 +46,8 @@ const item = (part, place) => {
     make("div", { class: "ends" }, ...ends),
     make("div", { class: "moves" },
       button("earlier", "◀", "Earlier", () => reorder(part.number, place - 1), place === 0),
-      button("later", "▶", "Later", () => reorder(part.number, place + 1), place === state.parts.length - 1)));
+      button("later", "▶", "Later", () => reorder(part.number, place + 1), place === state.parts.length - 1),
+      ...field("place", "Place", place + 1, 1, state.parts.length, 0, to => reorder(part.number, Math.round(to) - 1))));
 };
 
 const send = async (path, document, text) => {
