@@ -68,7 +68,8 @@ def edit(
 ) -> Reply:
     """Correct a summary, highlights, a trimmed film, chapters, moments or a reel by hand, in a browser.
 
-    Of a video, it corrects {video}_summary.json in the current folder, which is made if it is missing.
+    Of an MP4 that vidsum wrote, it corrects the result next to it. Of another video, it corrects
+    {video}_summary.json in the current folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
     again. Ctrl-C stops the server.
     """
@@ -98,11 +99,22 @@ def _open(
     if source.endswith(".json"):
         return open_session(Path(source), settings.video, extraction, progress)
     path = source_path(source)
+    if written := _result_of(Path(path)):
+        return open_session(written, settings.video, extraction, progress)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
     if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))
         summarize_one(Selection(), ShotSettings(), extraction, SummaryOutputs(), common, item, progress)
     return EditSession(record, settings.video or Path(path), extraction, progress, with_video=True)
+
+
+def _result_of(film: Path) -> Path | None:
+    """Return the JSON file of the result whose MP4 this is; None of other videos."""
+    from vidsum.outputs.output_records import name_in
+
+    record = film.with_suffix(".json")
+    _, listed = Artifacts(record).read()
+    return record if name_in(film, record) in listed else None
 
 
 def _serve(session: "EditSession | ReelSession", settings: Editing, common: CommonOptions) -> Reply:
