@@ -276,8 +276,7 @@ class Archive:
         is_by_words = bool(matches) and matches[0].evidence in WORDS
         by_words = text if is_by_words or not options.includes("picture") else None
         notes = query_warnings(texts, unknown, options.language, space)
-        in_pictures = (query for query in texts if query != by_words)
-        negated = [query for query in in_pictures if is_negated(query, options.language, space)]
+        negated = [part for part in texts if part != by_words and is_negated(part, options.language, space)]
         is_of_sounds = options.evidence == "sound"
         of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
         return (*notes, *negation_messages(negated), *of_sounds)
