@@ -9,11 +9,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from types import FunctionType
+from typing import Any, ParamSpec, cast
 
 import av
 import numpy as np
@@ -30,6 +32,7 @@ Picture = npt.NDArray[np.uint8]
 Paint = Callable[[int, int, int], Picture]
 """paint(number, width, height) -> [height, width, 3] RGB."""
 Packets = list["av.Packet[Any]"]
+P = ParamSpec("P")
 
 TICKS = 90_000
 """Ticks per second of the time stamps that are written; MPEG-TS allows no other rate."""
@@ -132,6 +135,49 @@ def colour_picture(number: int, width: int, height: int) -> Picture:
 # --- videos ---
 
 
+_MOST_BYTES = 500_000  # of a film that is remembered
+
+
+def _key_of(suffix: str, choices: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Return what tells a film from others; None where its pictures depend on more than the arguments."""
+    facts: list[Any] = [suffix]
+    for name, value in sorted(choices.items()):
+        if callable(value):
+            if not isinstance(value, FunctionType) or value.__closure__ or value.__defaults__:
+                return None
+            value = value.__module__, value.__code__
+        elif isinstance(value, np.ndarray):
+            value = str(value.dtype), value.shape, value.tobytes()
+        elif isinstance(value, dict):
+            value = tuple(sorted(value.items()))
+        facts.append((name, value))
+    return tuple(facts)
+
+
+def _remembered(make: Callable[P, MadeVideo]) -> Callable[P, MadeVideo]:
+    """Return a function that encodes a film once a process; the same film again is a copy of its bytes."""
+    films: dict[tuple[Any, ...], tuple[bytes, MadeVideo]] = {}
+
+    @wraps(make)
+    def remembered(*args: P.args, **choices: P.kwargs) -> MadeVideo:
+        (path,) = args
+        assert isinstance(path, Path)
+        if choices.get("times_s") is not None:
+            choices["times_s"] = tuple(cast("Iterable[float]", choices["times_s"]))
+        key = _key_of(path.suffix, choices)
+        if key in films:
+            content, made = films[key]
+            path.write_bytes(content)
+            return replace(made, path=path)
+        made = make(*args, **choices)
+        if key and path.stat().st_size <= _MOST_BYTES:
+            films[key] = path.read_bytes(), made
+        return made
+
+    return remembered
+
+
+@_remembered
 def make_video(
     path: Path,
     *,

@@ -21,6 +21,8 @@ _SOURCES = {
     if not {"weights", "schemas"} & {*path.relative_to(_ROOT).parts[:-1]}
 }
 
+_parse = cache(ast.parse)
+
 _CUTS = {
     "startswith",
     "endswith",
@@ -121,7 +123,7 @@ def _is_read(node: ast.AST, aliases: set[str]) -> bool:
 
 def find_reads(source: str) -> list[int]:
     """Return the lines of a source that read the text of a message."""
-    tree = ast.parse(source)
+    tree = _parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     lines = set[int]()
     for function in functions:
@@ -207,7 +209,7 @@ def _values(nodes: Sequence[ast.AST]) -> dict[str, list[ast.AST]]:
 @cache
 def _messages(name: str) -> set[str]:
     """Return the texts of the messages and hints of a module."""
-    tree, texts = ast.parse(_SOURCES[name]), set[str]()
+    tree, texts = _parse(_SOURCES[name]), set[str]()
     module = _values([node for node in tree.body if isinstance(node, ast.Assign)])
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         values = {**module, **_values(nodes := [*ast.walk(function)])}

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ FORBIDDEN_NAMES = {
 _MAX_LINES = 350
 FORBIDDEN_STARTS = ("What", "Of", "The same", "Those", "One of", "Who")
 _RULE = "docs/contributing.md#language: say what the value is, or start the docstring with a verb or a noun"
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def names_in(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -70,7 +76,7 @@ def docstrings_in(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_names_and_docstrings(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     names = [f"line {line}: {name}" for name, line in names_in(tree) if name.strip("_") in FORBIDDEN_NAMES]
     starts = re.compile(rf"({'|'.join(FORBIDDEN_STARTS)})\b")
     texts = [f"line {line}: {text[:60]}" for text, line in docstrings_in(tree) if starts.match(text)]
@@ -87,7 +93,7 @@ def test_the_page_lists_the_rules() -> None:
 def test_class_names() -> None:
     homes = defaultdict[str, list[str]](list)
     for path in MODULES:
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

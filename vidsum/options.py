@@ -336,8 +336,8 @@ def _default(entry: "Field[Any]") -> Any:
 
 def required(kind: Any) -> Any:
     """Return X of `X | None`; other types as they are."""
-    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
-    return parts[1 - parts.index(NoneType)] if len(parts) == 2 and NoneType in parts else kind
+    inner = [] if isinstance(kind, type) else [part for part in get_args(kind) if part is not NoneType]
+    return inner[0] if len(inner) == 1 and get_origin(kind) in (Union, UnionType) else kind
 
 
 def item_of(kind: Any) -> Any:

@@ -105,12 +105,10 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("VIDSUM_HOME", HOME)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
-@pytest.mark.parametrize("command", [
-    "summarize",
-    *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
-])  # fmt: skip
+@pytest.mark.parametrize("command", ["summarize", "extract", "shots", "highlights", "info"])
 def test_default_work_without_pytorch(command: str, film: Path, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge", "vse"):
         real_weights(name)

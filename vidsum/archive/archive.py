@@ -274,12 +274,12 @@ class Archive:
         space = self._space_of(options)
         unknown = find_unread(texts, space, options.language)
         is_by_words = bool(matches) and matches[0].evidence in WORDS
-        worded = text if is_by_words or not options.includes("picture") else None
+        by_words = text if is_by_words or not options.includes("picture") else None
         notes = query_warnings(texts, unknown, options.language, space)
-        negated = [query for query in texts if query != worded and is_negated(query, options.language, space)]
-        notes += negation_messages(negated)
+        negated = [part for part in texts if part != by_words and is_negated(part, options.language, space)]
         is_of_sounds = options.evidence == "sound"
-        return notes + (describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ())
+        of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
+        return (*notes, *negation_messages(negated), *of_sounds)
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
