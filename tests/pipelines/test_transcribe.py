@@ -13,6 +13,8 @@ from tests.program import check_schema
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.errors import InputError, UsageError
+from vidsum.pipelines.transcribe import _doubt_alike
+from vidsum.results.transcript import Segment, Transcript
 
 
 @pytest.fixture(autouse=True)
@@ -198,3 +200,15 @@ def test_transcribe_errors(talk: Path) -> None:
         vidsum.transcribe(talk, "xx")
     with pytest.raises(InputError, match="no such file"):
         vidsum.transcribe(talk.with_name("none.wav"))
+
+
+def test_a_translation_is_as_uncertain_as_what_it_translates() -> None:
+    def spoken(*uncertain: bool) -> Transcript:
+        parts = [
+            Segment(5.0 * n, 5.0 * n + 5, "text", 0.9, 0.0, (), is_uncertain)
+            for n, is_uncertain in enumerate(uncertain)
+        ]
+        return Transcript(tuple(parts), "de", 1.0, 30.0)
+
+    translated = _doubt_alike(spoken(*[False] * 5), spoken(False, True, True, True, False))
+    assert [part.uncertain for part in translated.segments] == [False, True, True, True, False]

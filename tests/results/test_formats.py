@@ -101,6 +101,18 @@ def test_otio_and_xml_name_the_timeline_its_clips_and_markers(format: str, name:
     assert markers == ["a <b> & 'c' 0.500"] * 4
 
 
+@pytest.mark.parametrize("format", ["otio", "xml"])
+def test_markers_are_at_the_first_frame_of_their_clips(format: str) -> None:
+    for clip in read(format, text_of(format, NTSC)).tracks[0]:
+        (marker,) = clip.markers
+        assert marker.marked_range.start_time == clip.source_range.start_time
+
+
+def test_marker_of_otio_is_one_frame_long() -> None:
+    (clip, *_), *_ = read("otio", text_of("otio", NTSC)).tracks
+    assert clip.markers[0].marked_range.duration.value == 1
+
+
 DROP_FRAME_RATES = (NTSC, NTSC_DOUBLE)
 
 

@@ -13,7 +13,7 @@ from tests.media import video_info
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs.alone import write_features
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.feature_h5 import group_names, write_h5
+from vidsum.results.feature_h5 import group_names, read_group, write_h5
 from vidsum.results.features import Features
 
 VIDEO = video_info("films/film.mp4", fps=29.97)
@@ -241,3 +241,12 @@ def test_feature_file_on_a_disk_that_is_large_enough_is_written(tmp_path: Path, 
     with small_disk(tmp_path / "disk", 64) as disk:
         write_features(LARGE, disk / name)
         assert len(read_features(disk / name)) == len(LARGE)
+
+
+@pytest.mark.parametrize(("duration_s", "n_frames"), [(0.001, 1), (2.0, 60)])
+def test_features_without_a_video_have_at_least_one_frame(
+    tmp_path: Path, duration_s: float, n_frames: int
+) -> None:
+    features = Features.from_array(np.ones((1, 3), np.float32), duration_s=duration_s)
+    write_h5({"made": features}, tmp_path / "f.h5")
+    assert read_group(tmp_path / "f.h5", "made")["n_frames"] == n_frames

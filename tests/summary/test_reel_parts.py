@@ -37,6 +37,10 @@ def source(*parts: ReelPart, day: str = "") -> ReelInput:
     return ReelInput(parts, np.stack([part.look for part in parts]), day=day)
 
 
+def test_length_of_a_part_is_from_its_start_to_its_end() -> None:
+    assert part(0, 2.0, 3.0).length_s == 3.0
+
+
 @given(st.integers(0, 2**32 - 1), st.floats(3, 60))
 def test_limits_hold(seed: int, budget_s: float) -> None:
     draw = np.random.default_rng(seed)

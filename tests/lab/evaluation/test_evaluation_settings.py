@@ -1,0 +1,20 @@
+"""Options of `evaluate` that exclude each other."""
+
+from pathlib import Path
+
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.lab.evaluation.settings import SummaryRequest
+
+ANNOTATIONS, PLOT = Path("ydata.mat"), Path("scores.png")
+
+
+def test_scores_are_drawn_of_videos_with_features_alone() -> None:
+    with pytest.raises(UsageError, match="plot needs videos with features"):
+        SummaryRequest(annotations=ANNOTATIONS, plot=PLOT)
+    assert SummaryRequest(data=Path("tvsum.h5"), plot=PLOT).plot_of == "scores"
+
+
+def test_segments_are_drawn_of_videos_without_features() -> None:
+    assert SummaryRequest(annotations=ANNOTATIONS, plot=PLOT, plot_of="segments").plot == PLOT
