@@ -2,8 +2,8 @@
 
     python -m docs.benchmarks.transitions FOLDER [--half odd] [--films 20] [--scenedetect PYTHON]
 
-Makes films in FOLDER of every second real clip: 20 dissolves of .5 to 2 s, 10 decks of six text slides, half
-of them of low contrast, and 10 films of two clips with flashes. A dissolve is found by a cut in it or .2 s
+Makes films of every second real clip in FOLDER: 20 dissolves of .5 to 2 s, 10 decks of six slides, half
+of low contrast, and 10 films of two clips with flashes. A dissolve is found by a cut inside it or .2 s
 around it, a change of slides within .5 s, a cut within two frames. All cuts beside the first are false, and
 so are cuts in uncut clips. PySceneDetect runs in the Python that is named; without it, its rows are left out.
 """
