@@ -23,7 +23,10 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).parents[1]
-VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "archive", "export", "report", "info")
+VIDEO_PAGES = (
+    "extract", "shots", "summarize", "ground", "highlights", "archive", "export", "report", "info",
+    "describe", "watch",
+)  # fmt: skip
 PAGES = ("README.md", *(f"docs/{name}.md" for name in VIDEO_PAGES))
 """The pages whose commands need the sample video and weights."""
 DATA_PAGES = ("docs/evaluate_moments.md", "docs/evaluate_highlights.md")

@@ -262,12 +262,13 @@ PICTURES: Mapping[str, Callable[[], Image.Image]] = {
 
 
 def main(names: Sequence[str]) -> None:
-    """Make the pictures that are named, or all, each in a folder of its own."""
+    """Make the pictures that are named, or all, each in a folder of its own and with an empty cache."""
     video = Path(__file__).parent / "sample" / _VIDEO
     for name in names or PICTURES:
         with TemporaryDirectory() as folder:
             shutil.copy(video, folder)
             os.chdir(folder)
+            os.environ["VIDSUM_HOME"] = str(Path(folder, "home"))
             picture = PICTURES[name]().convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
             picture.save(FOLDER / f"{name}.png", optimize=True)
             os.chdir(FOLDER)

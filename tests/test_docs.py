@@ -23,6 +23,7 @@ from vidsum.features.settings import EXTRACTORS
 from vidsum.models.configs import MaskKind
 from vidsum.results.settings import ExportFormat
 from vidsum.summary.settings import SHIPPED_MODELS, SUMMARIZERS
+from vidsum.version import __version__
 
 ROOT = console.ROOT
 MAN_PAGES = dict(man.pages())
@@ -143,6 +144,12 @@ def test_links_lead_somewhere(page: Path) -> None:
         or (anchor and anchor not in _anchors(target))
     ]
     assert missing == []
+
+
+def test_changes_begin_with_this_version() -> None:
+    first = re.search(r"^## (\S+) \(", (ROOT / "docs" / "changelog.md").read_text(), re.MULTILINE)
+    assert first
+    assert first[1] == __version__
 
 
 def test_pictures_are_made_by_the_script_and_are_on_pages() -> None:
