@@ -108,7 +108,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"cannot be read ({reason})", subject=source) from error
 
 
-def _read_bounded(file: IO[bytes], name: str) -> bytes:
+def _read_bounded(file: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
     """Return the rest of a file, in blocks: a single read would first allocate `MAX_BYTES`."""
     content = io.BytesIO()
     while block := file.read(_BLOCK_BYTES):

@@ -123,7 +123,7 @@ def sharpness(grey: Picture) -> float:
     number = int(place)
     # np.quantile takes ten times as long as to count the few values that there are
     at_most = np.bincount(edges).cumsum()
-    below, above = np.searchsorted(at_most, [number, number + 1], side="right").tolist()
+    below, above = map(float, np.searchsorted(at_most, [number, number + 1], side="right"))
     return (below + (place - number) * (above - below)) / (float(grey.std()) + 1)
 
 
