@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tracemalloc
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,17 @@ def test_text_as_long_as_the_limit_is_read(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * 2**20)
     assert len(read_text(tmp_path / "long")) == 2**20
+
+
+def test_small_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(b"{}")
+    tracemalloc.start()
+    try:
+        read_text(tmp_path / "small")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 4 * 2**20
 
 
 def test_yaml_is_read_with_its_anchors_merges_and_dates(tmp_path: Path) -> None:

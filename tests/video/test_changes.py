@@ -114,5 +114,11 @@ def test_blurred_picture_is_less_sharp() -> None:
     assert sharpness(cv2.GaussianBlur(sharp, (0, 0), 12)) < 0.35 < 0.7 < sharpness(sharp)
 
 
+def test_sharpness_is_a_quantile_of_the_edges() -> None:
+    grey = np.random.default_rng(0).integers(0, 256, (90, 160)).astype(np.uint8)
+    edges = np.abs(cv2.Laplacian(grey, cv2.CV_16S))[1:-1, 1:-1]
+    assert sharpness(grey) == pytest.approx(np.quantile(edges, 0.95) / (grey.std() + 1))
+
+
 def test_plain_picture_has_no_sharpness() -> None:
     assert sharpness(np.full((90, 160), 7, np.uint8)) == 0

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
 from vidsum.io.file_names import existing_path, missing_file
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_BYTES = 256 * 2**20  # no list or configuration is longer; devices such as /dev/zero have no end
+_BLOCK_BYTES = 2**20  # read at a time
 _GUESSED_BYTES = 65_536  # bytes of a text that tell its encoding
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
@@ -45,12 +46,12 @@ def read_packed_text(path: Path) -> str:
         return read_text(path)
     try:
         with gzip.open(path) as file:
-            content = file.read(MAX_BYTES + 1)
+            content = _read_bounded(file, str(path))
     except FileNotFoundError as error:
         raise missing_file(path) from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError("is damaged, or not a gzip file", subject=path) from error
-    return _decoded(_bounded(content, str(path)), str(path))
+    return _decoded(content, str(path))
 
 
 def decode(content: bytes) -> str:
@@ -99,7 +100,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     source = Path(existing_path(os.fspath(path)))
     try:
         with source.open("rb") as file:
-            return _bounded(file.read(MAX_BYTES + 1), str(source))
+            return _read_bounded(file, str(source))
     except FileNotFoundError as error:
         raise missing_file(source) from error
     except (OSError, ValueError, MemoryError) as error:  # ValueError: its name holds a NUL
@@ -107,15 +108,19 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"cannot be read ({reason})", subject=source) from error
 
 
-def _bounded(content: bytes, name: str) -> bytes:
-    if len(content) > MAX_BYTES:
-        raise InputError(f"is longer than {MAX_BYTES // 2**20} MiB", subject=name)
-    return content
+def _read_bounded(file: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
+    """Return the rest of a file, in blocks: a single read would first allocate `MAX_BYTES`."""
+    content = io.BytesIO()
+    while block := file.read(_BLOCK_BYTES):
+        content.write(block)
+        if content.tell() > MAX_BYTES:
+            raise InputError(f"is longer than {MAX_BYTES // 2**20} MiB", subject=name)
+    return content.getvalue()
 
 
 def read_stdin() -> bytes:
     """Return all of stdin, `MAX_BYTES` at most. Raises InputError: it is longer."""
-    return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin")
+    return _read_bounded(sys.stdin.buffer, "stdin")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

@@ -7,7 +7,6 @@ import os
 import re
 from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
-from urllib.request import url2pathname
 
 from vidsum.errors import URL_START, Mention, UsageError, redact, split_url
 
@@ -48,7 +47,12 @@ def local_path(name: str) -> str:
     url = urlsplit(name) if re.match(r"file:/", name, re.IGNORECASE) else None
     if url is None or url.netloc.lower() not in ("", "localhost"):
         return name
-    path = url2pathname(url.path) if os.name == "nt" else os.fsdecode(unquote_to_bytes(url.path))
+    if os.name == "nt":
+        from urllib.request import url2pathname  # loads HTTP and TLS
+
+        path = url2pathname(url.path)
+    else:
+        path = os.fsdecode(unquote_to_bytes(url.path))
     return f"{path}#{url.fragment}" if url.fragment else path
 
 

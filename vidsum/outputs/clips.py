@@ -22,11 +22,9 @@ from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.outputs.alone import PathLike, own_record, write_alone
 from vidsum.outputs.artifacts import Artifacts, Writer
-from vidsum.outputs.mp4 import style_for
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
-from vidsum.pipelines.speech_evidence import export_subtitles
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Shots
@@ -114,6 +112,7 @@ def clip_writer(
     result: ClipSource, settings: Clips, extraction: Extraction, progress: Progress | None
 ) -> tuple[Callable[[Interval, Path], None], list[str]]:
     """Return a function that writes the clip of a span, and a list that it adds warnings to."""
+    from vidsum.outputs.mp4 import style_for
     from vidsum.video.write import write_segments
 
     video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
@@ -148,6 +147,8 @@ def _subtitle_paths(result: ClipSource, clip: Path) -> list[Path]:
 def _write_subtitles(
     result: ClipSource, extraction: Extraction, progress: Progress | None, span: Interval, path: Path
 ) -> None:
+    from vidsum.pipelines.speech_evidence import export_subtitles
+
     export_subtitles(result.video, [span], path, extraction, progress)
 
 

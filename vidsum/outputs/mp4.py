@@ -15,7 +15,6 @@ from vidsum.features.settings import Extraction
 from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import all_from_keywords
 from vidsum.outputs.alone import PathLike, write_public
-from vidsum.outputs.reel_film import encode_reel
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import ClipOptions
 from vidsum.pipelines.queries import without_queries
@@ -68,6 +67,8 @@ def write_video(
     encoding.require_encoded(copy=copy)
 
     if isinstance(summary, Reel):
+        from vidsum.outputs.reel_film import encode_reel
+
         if copy or styling != Styling() or encoding != Encoding():
             raise UsageError("a reel has its looks and its loudness already: leave out the options")
         write_reel = partial(encode_reel, device=extraction.device, progress=progress)

@@ -31,7 +31,6 @@ from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.results.xml_formats import Size
 from vidsum.types import VideoInfo
-from vidsum.video.photographs import probe_photograph
 from vidsum.video.probe import start_offset_s
 
 _JOINT: Final = [name for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat)]
@@ -200,6 +199,8 @@ def _reel_text(reel: Reel, format: str, target: Path, paths: MediaPaths) -> tupl
 
 def _source_media(reel: Reel, number: int, rate: Fraction) -> Media:
     """Return a source as a timeline sees it; a photograph as a film as long as it is on screen."""
+    from vidsum.video.photographs import probe_photograph  # loads Pillow
+
     source = reel.sources[number]
     require_unchanged(source)
     if source.kind == "video":

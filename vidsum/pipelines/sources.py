@@ -24,7 +24,6 @@ from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.photographs import is_photograph
 from vidsum.video.probe import is_video, probe
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import read_jumps
@@ -135,6 +134,8 @@ def expand(
 
 def is_media(path: Path) -> bool:
     """Return whether a file of a folder is taken for a video or a photograph."""
+    from vidsum.video.photographs import is_photograph  # loads Pillow
+
     return is_photograph(path) or is_video(path)
 
 

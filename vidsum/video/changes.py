@@ -121,8 +121,9 @@ def sharpness(grey: Picture) -> float:
     edges = np.abs(4 * middle - around).ravel()
     place = 0.95 * (edges.size - 1)
     number = int(place)
-    # np.quantile takes five times as long
-    below, above = map(float, np.partition(edges, [number, number + 1])[number : number + 2])
+    # np.quantile takes ten times as long as to count the few values that there are
+    at_most = np.bincount(edges).cumsum()
+    below, above = map(float, np.searchsorted(at_most, [number, number + 1], side="right"))
     return (below + (place - number) * (above - below)) / (float(grey.std()) + 1)
 
 
