@@ -106,9 +106,14 @@ def _answer(chapters: "Chapters", names: str) -> Reply:
     described = facts.get("descriptions")
     if described and chapters.evidence == "picture":
         line += f"; titles also from descriptions by {described['writer']}"
-    elif chapters.evidence == "picture" and "screen_text" not in facts and chapters.video:
+    elif "screen_text" not in facts and chapters.video:
         command = f"vidsum transcribe {quote(chapters.video.path)} --on-screen-text"
-        hints.append(f"titles are from the pictures only; text on the screen gives better ones: {command}")
+        if chapters.slides:
+            hints.append(f"titles of slides were not considered: {command} reads them first")
+        elif chapters.evidence == "picture":
+            hints.append(
+                f"titles are from the pictures only; text on the screen gives better ones: {command}"
+            )
     rows = tuple(
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )

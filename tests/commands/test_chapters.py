@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from vidsum.pipelines import chapters, speech_evidence
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.descriptions import Description
+from vidsum.results.features import Features
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Segment, Transcript
@@ -128,6 +130,49 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, *topical())
     run("chapters", "talk.mp4", "--chapters", "3")
     assert len(titles()) == 3
+
+
+def show_slides(monkeypatch: pytest.MonkeyPatch, *edges_s: float) -> None:
+    """Make slides of the film between these times."""
+    monkeypatch.setattr(chapters, "find_slides", lambda changes: list(pairwise(edges_s)))
+
+
+def test_chapters_begin_with_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two topics in turn, so that none ends anywhere."""
+    make_talk(Path("talk.mp4"), n_shots=5, shot_s=12)
+    in_turn = [TOPICS[number % 5 % 2] for number in range(20)]
+    said = zip(topical(), in_turn, strict=True)
+    say(monkeypatch, *[(start_s, end_s, f"We talk about {topic}.") for (start_s, end_s, _), topic in said])
+    show_slides(monkeypatch, 0, 12, 24, 36, 48, 60)
+    ran = run("chapters", "talk.mp4")
+    starts = [start_s for start_s, _ in titles()]
+    assert starts == pytest.approx([0.0, 12.0, 24.0, 36.0, 48.0], abs=1.5)
+    line = (
+        "titles of slides were not considered: vidsum transcribe talk.mp4 --on-screen-text reads them first"
+    )
+    assert line in ran.out
+    assert json.loads(Path("talk_chapters.json").read_text())["slides"] == 5
+    run("chapters", "talk.mp4", "--chapters", "3")
+    assert len(titles()) == 3
+    monkeypatch.setattr(chapters, "find_screen_text", lambda video_input: ScreenText((), 60.0, 1))
+    assert "were not considered" not in run("chapters", "talk.mp4").out
+
+
+def test_topics_cut_long_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("talk.mp4"))
+    say(monkeypatch, *topical())
+    show_slides(monkeypatch, 0, 15, 45, 60)
+    run("chapters", "talk.mp4")
+    assert titles() == list(zip([0.0, 15.0, 30.0, 45.0], TOPICS, strict=True))
+
+
+def test_slides_too_short_for_chapters() -> None:
+    features = Features(np.eye(400, dtype=np.float32), np.arange(400.0), 1.0, 1.0, 400.0, 25.0)
+    slides = list(pairwise([0.0, 50.0, 59.0, 100.0, 119.0, 300.0, 400.0]))
+    assert chapters.chapter_slides(features, slides) == [0.0, 59.0, 119.0, 300.0]  # of 20 s or more
+    assert chapters.chapter_slides(features, []) == []
+    starts_s = np.array([0.0, 49.0, 56.0, 110.0, 122.0, 310.0])
+    assert chapters.rows_of_slides(starts_s, [0.0, 59.0, 119.0, 300.0]) == [0, 2, 4]
 
 
 def test_chapters_of_subtitles_need_no_sound(run: Run) -> None:

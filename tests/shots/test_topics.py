@@ -18,9 +18,9 @@ def scatter(rows: FloatArray, weights: TimeArray) -> float:
     return float(sum(weight * ((row - mean) ** 2).sum() for row, weight in zip(rows, weights, strict=True)))
 
 
-def cost(starts: list[int], rows: FloatArray, weights: TimeArray, price: float) -> float:
+def cost(starts: list[int], rows: FloatArray, weights: TimeArray, prices: TimeArray) -> float:
     spans = pairwise([*starts, len(rows)])
-    return sum(price + scatter(rows[low:high], weights[low:high]) for low, high in spans)
+    return sum(float(prices[low]) + scatter(rows[low:high], weights[low:high]) for low, high in spans)
 
 
 def all_cuts(starts_s: TimeArray, end_s: float, min_s: float, fewest: int, most: int) -> Iterator[list[int]]:
@@ -40,26 +40,28 @@ def all_cuts(starts_s: TimeArray, end_s: float, min_s: float, fewest: int, most:
     min_s=st.sampled_from([0.0, 3.0, 10.0]),
     count=st.integers(1, 4),
     or_more=st.booleans(),
+    free=st.booleans(),
     levels=st.sampled_from([2, 1000]),
 )
 def test_topics_are_the_cheapest_of_all_cuts(
-    n: int, seed: int, price: float, min_s: float, count: int, or_more: bool, levels: int
+    n: int, seed: int, price: float, min_s: float, count: int, or_more: bool, free: bool, levels: int
 ) -> None:
     rng = np.random.default_rng(seed)
     rows = (rng.integers(0, levels, (n, 3)) / levels).astype(np.float32)  # two levels: many ties
     weights = rng.integers(1, 4, n).astype(np.float64)
     starts_s = np.sort(rng.integers(0, 40, n)).astype(np.float64)
     end_s = float(starts_s[-1] + rng.integers(1, 12))
+    prices = np.where(rng.random(n) < 0.5, 0.0, price) if free else np.full(n, price)
     cuts = list(all_cuts(starts_s, end_s, min_s, count, n if or_more else count))
     found = cut_topics(
-        rows, starts_s, end_s, price, weights=weights, min_s=min_s, count=count, or_more=or_more
+        rows, starts_s, end_s, prices, weights=weights, min_s=min_s, count=count, or_more=or_more
     )
     if not cuts:
         assert found is None
         return
     assert found in cuts
-    least = min(cost(cut, rows, weights, price) for cut in cuts)
-    assert cost(found, rows, weights, price) == pytest.approx(least, abs=1e-9)
+    least = min(cost(cut, rows, weights, prices) for cut in cuts)
+    assert cost(found, rows, weights, prices) == pytest.approx(least, abs=1e-9)
 
 
 def test_small_difference_far_into_a_film_is_found() -> None:

@@ -49,6 +49,21 @@ def test_question_is_not_the_end() -> None:
     assert thoughts(OLD, question, LATE) == [OLD, f"{OLD} {question} {LATE}", f"{question} {LATE}"]
 
 
+def test_half_of_a_contrast_is_not_the_end() -> None:
+    half = "Printing isn't just an art."
+    assert thoughts(OLD, half, LATE) == [OLD, f"{OLD} {half} {LATE}", f"{half} {LATE}", LATE]
+
+
+def test_passage_with_uncertain_speech_is_worth_half() -> None:
+    spoken = transcript(*said(1.0, OLD), *said(5.0, LATE))
+    segments = [transcript(*said(start_s, text)).segments[0] for start_s, text in ((1.0, OLD), (5.0, LATE))]
+    certain = find_thoughts(replace(spoken, segments=tuple(segments)), NO_CUTS, (2.0, 60.0))
+    segments[1] = replace(segments[1], uncertain=True)
+    doubtful = find_thoughts(replace(spoken, segments=tuple(segments)), NO_CUTS, (2.0, 60.0))
+    shares = [part.worth / sure.worth for part, sure in zip(doubtful, certain, strict=True)]
+    assert shares == [1.0, 0.5, 0.5]
+
+
 def test_passage_ends_ahead_of_a_pause() -> None:
     words = [*said(1.0, OLD), *said(3.5, LATE), *said(8.0, CAST)]
     parts = find_thoughts(transcript(*words), NO_CUTS, (2.0, 6.0))

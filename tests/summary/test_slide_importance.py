@@ -9,7 +9,12 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.content import content_of, likeness
 from vidsum.summary.selection import SegmentLimits, select
-from vidsum.summary.slide_importance import number_slides, slides_of_talk, weigh_slides
+from vidsum.summary.slide_importance import (
+    find_first_starts,
+    number_slides,
+    slides_of_talk,
+    weigh_slides,
+)
 from vidsum.summary.speech_units import SpeechUnit, SpokenParts
 from vidsum.types import FloatArray, Interval
 
@@ -100,6 +105,12 @@ REPEATED = talk([0, 1, 2, 0, 3, 4])
 def test_slide_that_comes_again_has_the_same_number() -> None:
     numbers = number_slides(REPEATED, SLIDES)
     assert numbers[[0, 50, 82, 100, 130, 170]].tolist() == [0, 1, 2, 0, 3, 4]
+
+
+def test_slide_that_comes_again_starts_once() -> None:
+    assert find_first_starts(talk(), SLIDES) == EDGES_S[:-1]
+    assert find_first_starts(talk([0, 1, 0, 2, 1, 3]), SLIDES) == [0, 20, 43, 80]
+    assert find_first_starts(talk(), []) == []
 
 
 @pytest.mark.parametrize(("other", "alike"), [((100, 120), 1.0), ((40, 60), 0.0)])

@@ -79,6 +79,25 @@ def test_sentence_without_an_end_goes_on() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "hangs"),
+    [
+        ("Printing is not just an art.", True),
+        ("And printing isn't only about books.", True),
+        ("It's not just an art.", True),
+        ("It's not just an art, it's a trade.", False),
+        ("Printing is not only old but dear.", False),
+        ("Printing is a trade, not just an art.", False),
+        ("Printers could not just stop.", False),
+    ],
+)
+def test_half_of_a_contrast_goes_with_the_sentence_after(first: str, hangs: bool) -> None:
+    ends = {text.split(". ")[-1] for text in texts_of(OLD, first, LATE)}
+    assert (first not in ends) == hangs
+    assert LATE in ends
+    assert first in texts_of(first, LATE, language="de")
+
+
 def test_words_of_english_do_not_count_in_other_languages() -> None:
     assert texts_of(OLD, "So alt ist das Buch.", language="de") == [OLD, "So alt ist das Buch."]
 
@@ -168,6 +187,9 @@ LABELLED = (
     ("Well, why does he have a claim?", True),
     ("I think that's a closer call.", True),
     ("It is fitting that we should do this.", True),
+    ("It's a better deal than a car to go.", True),
+    ("It's a good idea to walk.", False),
+    ("It is worth mentioning that printers were rich.", False),
     ("Do you sell your work at markets?", False),
     ("The reason is simple.", True),
     ("The second reason is variety.", True),
@@ -191,6 +213,18 @@ def test_uncertain_speech_counts_half() -> None:
     (segment,) = transcript(*said(1.0, OLD)).segments
     doubtful = replace(transcript(*said(1.0, OLD)), segments=(replace(segment, uncertain=True),))
     assert find_speech_units(doubtful, 2.0).units[0].certain == 0.5
+
+
+def test_unit_with_an_uncertain_end_counts_less_than_without() -> None:
+    """A few wrong words after a long answer, which the mean would not notice."""
+    answer = f"{QUESTION} {OLD} {LATE} {OLD} {LATE}"
+    spoken = transcript(*said(1.0, answer), *said(15.0, "And nice."))
+    (segment,) = transcript(*said(15.0, "And nice.")).segments
+    (before,) = transcript(*said(1.0, answer)).segments
+    doubtful = replace(spoken, segments=(before, replace(segment, uncertain=True)))
+    units = find_speech_units(doubtful, 2.0).units
+    assert {unit.certain for unit in units if unit.end_s > 15} == {0.5}
+    assert {unit.certain for unit in units if unit.end_s < 15} == {1.0}
 
 
 def test_short_sentences_without_a_pause_are_joined() -> None:

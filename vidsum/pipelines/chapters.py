@@ -45,7 +45,7 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ChapterSettings
 from vidsum.shots.slide_times import find_slides
 from vidsum.shots.topics import cut_topics
-from vidsum.summary.slide_importance import slides_of_talk
+from vidsum.summary.slide_importance import find_first_starts, slides_of_talk
 from vidsum.types import FloatArray, Interval, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 
@@ -55,6 +55,8 @@ _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its chapters are
 _MIN_READ, _MIN_LETTERS, _MIN_STEADY_S = 0.9, 4, 5.0
 """Confidence, letters and time on the screen of a line that may become a title: subtitles stay for less."""
 _MAX_TITLE = 60  # letters of a sentence that becomes a title
+_MOST_SLIDES = 20  # of the same length, of which each is a chapter; topics join those of a longer talk
+_NEAR_S = 5.0  # from a new slide to the sentence or shot with which its chapter begins
 _ROW_S = 10.0  # seconds of a shot that count as one row
 
 
@@ -147,6 +149,7 @@ class _Work:
             tuple(chapters),
             evidence,
             features.duration_s,
+            len(slides),
             video=features.video,
             provenance=self.provenance,
             warnings=tuple(dict.fromkeys([*features.warnings, *spoken])),
@@ -160,13 +163,24 @@ class _Work:
         return f"has too few shots for {wanted}" + (", and little is said" if self.speech else "")
 
     def cut(
-        self, rows: FloatArray, starts_s: TimeArray, end_s: float, evidence: str, weights: TimeArray
+        self,
+        rows: FloatArray,
+        starts_s: TimeArray,
+        end_s: float,
+        evidence: str,
+        weights: TimeArray,
+        slides_s: Sequence[float],
     ) -> list[int] | None:
-        """Return the first row of each chapter; a longer video has more chapters, and longer ones."""
-        count, price = self.settings.count, PRICES[evidence] * math.sqrt(weights.sum())
+        """Return the first row of each chapter; a longer video has more chapters, and longer ones.
+
+        A chapter that begins with a slide, of those that begin at `slides_s`, costs no price.
+        """
+        count = self.settings.count
+        prices = np.full(len(rows), PRICES[evidence] * math.sqrt(weights.sum()))
+        prices[rows_of_slides(starts_s, slides_s)] = 0
         least, or_more = count or MIN_CHAPTERS, count is None
         return cut_topics(
-            rows, starts_s, end_s, price, weights=weights, min_s=MIN_CHAPTER_S, count=least, or_more=or_more
+            rows, starts_s, end_s, prices, weights=weights, min_s=MIN_CHAPTER_S, count=least, or_more=or_more
         )
 
     def by_speech(
@@ -184,7 +198,8 @@ class _Work:
         embed = partial(encode_in, language=transcript.language or "auto", encode_english=encode)
         starts_s = snap_to_cuts(sentences, edges_s)
         rows = embed([part.text for part in sentences])
-        first = self.cut(rows, starts_s, end_s, "speech", np.ones(len(rows)))
+        slides_s = chapter_slides(features, slides)
+        first = self.cut(rows, starts_s, end_s, "speech", np.ones(len(rows)), slides_s)
         if first is None:
             return None
         chapters_s = [0.0, *starts_s[first[1:]].tolist()]
@@ -229,7 +244,8 @@ class _Work:
         """Return the starts and titles of chapters by what is seen; None where there are too few shots."""
         shots = list(pairwise(edges_s.tolist()))
         rows, lengths = unit_rows(segment_means(features.array, features, shots)), np.diff(edges_s) / _ROW_S
-        first = self.cut(rows, edges_s[:-1], features.duration_s, "picture", lengths)
+        slides_s = chapter_slides(features, slides)
+        first = self.cut(rows, edges_s[:-1], features.duration_s, "picture", lengths, slides_s)
         if first is None:
             return None
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
@@ -252,6 +268,20 @@ def snap_to_cuts(sentences: Sequence[SpokenSentence], edges_s: TimeArray) -> Tim
     at = np.searchsorted(edges_s, starts_s, side="right") - 1
     cuts_s = edges_s[np.maximum(at, 0)]
     return np.where((at >= 0) & (cuts_s >= pauses_s), cuts_s, starts_s)
+
+
+def chapter_slides(features: Features, slides: Sequence[Interval]) -> list[float]:
+    """Return when those slides of a talk are first on the screen that are long enough for a chapter."""
+    starts_s = find_first_starts(features, slides)
+    least_s = max(MIN_CHAPTER_S, features.duration_s / _MOST_SLIDES)
+    return [low for low, high in pairwise([*starts_s, features.duration_s]) if high - low >= least_s]
+
+
+def rows_of_slides(starts_s: TimeArray, slides_s: Sequence[float]) -> list[int]:
+    """Return the row of `starts_s` [n] with which each slide begins, the nearest; none where none is near."""
+    nearest = [int(np.abs(starts_s - slide_s).argmin()) for slide_s in slides_s]
+    near = zip(nearest, slides_s, strict=True)
+    return [row for row, slide_s in near if abs(starts_s[row] - slide_s) <= _NEAR_S]
 
 
 def _number_alike(titles: Sequence[str]) -> list[str]:

@@ -108,6 +108,7 @@ class ChapterFacts(TypedDict):
 
     duration_s: Length
     evidence: Annotated[str, rules(enum=("speech", "picture"))]  # where boundaries and titles come from
+    slides: Count  # of a talk, whose titles may be read; 0 in other videos
     chapters: Annotated[Sequence[Chapter], rules(minItems=MIN_CHAPTERS)]
 
 
@@ -121,6 +122,7 @@ class Chapters(Result):
     chapters: tuple[Chapter, ...]  # in time order; at least `MIN_CHAPTERS` of at least `MIN_CHAPTER_S`
     evidence: str  # where their boundaries and titles come from: `speech` or `picture`
     video_duration_s: float
+    slides: int = 0  # of a talk, whose titles may be read; none in other videos
 
     def __repr__(self) -> str:
         number = count_text(len(self.chapters), "chapter")
@@ -130,6 +132,7 @@ class Chapters(Result):
         facts: ChapterFacts = {
             "duration_s": self.video_duration_s,
             "evidence": self.evidence,
+            "slides": self.slides,
             "chapters": self.chapters,
         }
         return self.document(facts)

@@ -21,7 +21,7 @@ def cut_topics(
     rows: FloatArray,
     starts_s: TimeArray,
     end_s: float,
-    price: float,
+    price: npt.ArrayLike,
     *,
     weights: npt.ArrayLike = 1.0,
     min_s: float = 0.0,
@@ -30,20 +30,22 @@ def cut_topics(
 ) -> list[int] | None:
     """Return the first row of each chapter of the cheapest cut; None where no cut obeys the limits.
 
-    A cut into m chapters costs the sum of their scatters, and `price * m`. The dynamic programme takes
+    A cut costs the sum of the scatters and the prices of its chapters. The dynamic programme takes
     O(n^2 (D + count)) time and O(n (D + count)) memory.
 
     Args:
         rows: [n, D] of sentences or shots, in time order.
         starts_s: [n] seconds, ascending; the first chapter may begin earlier, with the video at 0.
         end_s: the video's end.
-        price: of a chapter, in squared distance; larger gives fewer chapters.
+        price: of a chapter, in squared distance, [n] by its first row or one for all; larger gives fewer
+            chapters.
         weights: [n] how much each row counts.
         min_s: shortest chapter.
         count: number of chapters; with `or_more` the least number.
         or_more: whether there may be more chapters than `count`.
     """
     n = len(rows)
+    prices = np.broadcast_to(np.asarray(price, np.float64), n)
     edges_s = np.append(np.asarray(starts_s, np.float64), end_s)
     edges_s[:1] = min(0.0, edges_s[0])
     best = np.full((count + 1, n + 1), np.inf)  # [k, j] of the first j rows in k chapters
@@ -55,7 +57,7 @@ def cut_topics(
             n_starts = int(np.searchsorted(edges_s[:end], edges_s[end] - min_s, side="right"))
             if n_starts == 0:
                 continue
-            totals = best[:, :n_starts] + cost[:n_starts] + price
+            totals = best[:, :n_starts] + cost[:n_starts] + prices[:n_starts]
             starts = totals.argmin(axis=1)
             least = totals[np.arange(count + 1), starts]
             best[1:, end], before[1:, end] = least[:-1], starts[:-1]

@@ -52,7 +52,7 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     opening: float = 0.0  # how well it begins and ends, in [0, 1]
-    worth: float = 1.0  # of its sentences, the mean over their time; see `vidsum.summary.speech_worth`
+    worth: float = 1.0  # of its sentences, the mean over their time, and how certain they are
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
@@ -87,7 +87,7 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         texts = tuple(sentence.text for sentence in inside)
         lengths_s = [max(sentence.length_s, 1e-3) for sentence in inside]
         mean = float(np.average(worth[first_at : last_at + 1], weights=lengths_s))
-        return ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean)
+        return ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean * unit.certain)
 
     for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
         passages = [passage(*span) for span in _spans(sentences, pauses_s, first, last, length_s)]

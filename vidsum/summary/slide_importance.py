@@ -42,6 +42,16 @@ def number_slides(features: Features, slides: Sequence[Interval]) -> IntArray:
     return numbers
 
 
+def find_first_starts(features: Features, slides: Sequence[Interval]) -> list[float]:
+    """Return when each slide is first on the screen, in seconds; not where it comes again."""
+    numbers, times = number_slides(features, slides), features.timestamps
+    firsts = dict[int, float]()
+    for start_s, end_s in slides:
+        for number in numbers[(times >= start_s) & (times < end_s)][:1].tolist():
+            firsts.setdefault(number, start_s)
+    return [*firsts.values()]
+
+
 def weigh_slides(worth: FloatArray, times: TimeArray, slides: Sequence[Interval]) -> FloatArray:
     """Return worth [T], of slides by their time on screen: a still picture says nothing about its text.
 

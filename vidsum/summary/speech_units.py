@@ -64,8 +64,17 @@ _OPENERS: Final = frozenset(
 """English words with which a question or a thought begins, and after which a word may stand for another."""
 _ELSEWHERE: Final = frozenset(re.findall(r"\w+", "he she they him them that those these"))
 """Words for what was named before, after such a beginning; "it" and "this" often are not."""
-_EMPTY: Final = re.compile(r"(it|there|this|that)('s| is| was| are| were| will| has) (?!he|she|it|they)")
+_EMPTY: Final = re.compile(
+    r"(there|(it|this|that)(?=\W\w+( [\w']+){1,4} (to|that)\b))('s| is| was| are| were| will| has) "
+    r"(?!he|she|it|they)"
+)
 """A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
+_HALF: Final = re.compile(
+    r"(((\b(is|are|was|were|am|be)|['’](s|re|m)) not|(is|are|was|were)n['’]t) (just|only|merely|simply)"
+    r"|\bnot only)\b(?!.*([,;:—–]|\bbut\b|[.!] ))",
+    re.IGNORECASE,
+)
+"""The first half of a contrast, without the other: "It's not just X." """
 
 _CONTINUED: Final = re.compile(
     r"the ((first |second |third |last |next |other )?(reason|answer|explanation|result|problem|solution|"
@@ -184,7 +193,7 @@ def standing_run(sentences: Sequence[SpokenSentence], at: int, *, is_english: bo
     first = last = at
     while first > 0 and _needs_before(sentences[first], sentences[first - 1], is_english=is_english):
         first -= 1
-    while last + 1 < len(sentences) and _needs_after(sentences[last].text):
+    while last + 1 < len(sentences) and _needs_after(sentences[last].text, is_english=is_english):
         last += 1
     return first, last
 
@@ -192,15 +201,15 @@ def standing_run(sentences: Sequence[SpokenSentence], at: int, *, is_english: bo
 def _needs_before(sentence: SpokenSentence, before: SpokenSentence, *, is_english: bool) -> bool:
     """Return whether a sentence is a fragment, answers a question, or speaks of what was named before it."""
     n_words = max(len(sentence.words), len(sentence.text.split()))
-    if n_words < _FEW_WORDS or is_question(before.text) or _needs_after(before.text):
+    if n_words < _FEW_WORDS or is_question(before.text) or not is_stop(before.text):
         return True
     is_inside = sentence.text.lstrip("\"'“‘«„(¿¡").startswith(tuple(ascii_lowercase))
     return is_inside or (is_english and (refers_back(sentence.text) or follows_on(sentence.text)))
 
 
-def _needs_after(text: str) -> bool:
-    """Return whether a sentence asks, or does not end with a full stop."""
-    return is_question(text) or not is_stop(text)
+def _needs_after(text: str, *, is_english: bool) -> bool:
+    """Return whether a sentence asks, does not end with a full stop, or ends with "not just X"."""
+    return is_question(text) or not is_stop(text) or (is_english and bool(_HALF.search(text)))
 
 
 def is_question(text: str) -> bool:
@@ -213,10 +222,9 @@ def refers_back(text: str) -> bool:
     while words and words[0] in _LINKS:
         words = words[1:]
     rest = " ".join(words)
-    is_empty = bool(_EMPTY.match(rest)) and (words[0] == "there" or bool({"that", "to"} & set(words[2:])))
     if is_question(text) and words and words[0] in ("which", "who", "whom", "whose"):
         return False
-    if is_empty:
+    if _EMPTY.match(rest):
         return not {*_ELSEWHERE, "this"}.isdisjoint({*words[1:]} - {"that"})
     if _CONTINUED.match(rest) or _ADVERBIAL.match(rest):
         return True
@@ -260,9 +268,6 @@ def with_silence(
     after_s = max(duration_s - end_s, 0.0) if is_last else max(sentences[last + 1].start_s - end_s, 0.0) / 2
     missing_s = max(shortest_s - (end_s - start_s), 0.0)
     most_s = max(SILENCE_S, missing_s / 2, missing_s - before_s, missing_s - after_s)
-    lengths = [len(sentence.text) for sentence in inside]
-    doubted = sum(n * (1 - part.certain) for n, part in zip(lengths, inside, strict=True)) / max(
-        sum(lengths), 1
-    )
-    certain = 1 - (1 - _UNCERTAIN) * doubted
+    # of the worst: a few wrong words would not count in the mean of a long answer, which they spoil
+    certain = 1 - (1 - _UNCERTAIN) * (1 - min(sentence.certain for sentence in inside))
     return SpeechUnit(start_s, end_s, start_s - min(before_s, most_s), end_s + min(after_s, most_s), certain)
