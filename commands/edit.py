@@ -98,6 +98,9 @@ def _open(
     if source.endswith(".json"):
         return open_session(Path(source), settings.video, extraction, progress)
     path = source_path(source)
+    maker = Artifacts(Path(path).with_suffix(".json"))
+    if maker.holds(Path(path), maker.read()[1]):  # what vidsum wrote opens its result
+        return open_session(maker.record, settings.video, extraction, progress)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
     if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))

@@ -137,6 +137,7 @@ def index_one(
     list_unchanged: bool = False,
 ) -> Reply:
     from vidsum.archive.archive import Archive
+    from vidsum.pipelines.subtitles import find_subtitles
 
     with Archive(name) as archive:
         owner = f"{run} {item.number}"  # a second try has the claim of a first that was killed
@@ -157,6 +158,8 @@ def index_one(
     length = format_short_time(added.duration_s)
     is_listed = not is_left and (list_unchanged or not is_unchanged)
     lines = (f"{item.path}: {added.state}{origin}, {length}",) if is_listed else ()
+    if added.state in ("added", "changed") and (subtitles := find_subtitles(item.path, extraction)):
+        lines += (f"transcript: {subtitles.facts['subtitles']}",)
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
     return Reply("index", item.path, data, lines, messages=messages)
 

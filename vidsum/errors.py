@@ -140,9 +140,9 @@ class VidsumError(Exception):
     def name_options(
         self,
         name: Callable[[Mention], str],
-        has: Callable[[Mention], bool],
         origin: str = "",
         remedy: Text | None = None,
+        has: Callable[[Mention], bool] = lambda _: True,
     ) -> None:
         """Put text and hint into a caller's words: names of the options that it has, `origin` at the end.
 

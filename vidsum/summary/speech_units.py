@@ -25,6 +25,8 @@ SILENCE_S: Final = 0.3
 _FEW_WORDS: Final = 4  # a sentence of fewer says nothing by itself
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
+_NOT_ONLY: Final = re.compile(r"(\bnot|n['’]t) (just|only|merely|simply)\b(?!.*\bbut\b)", re.IGNORECASE)
+"""English for what something is besides: the next sentence says what else."""
 _LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
 """English words that link a sentence to the one before: the rest may stand without it."""
 _JOINS: Final = re.compile(r"\W*(and|but|or|yet)\b", re.IGNORECASE)
@@ -199,8 +201,8 @@ def _needs_before(sentence: SpokenSentence, before: SpokenSentence, *, is_englis
 
 
 def _needs_after(text: str) -> bool:
-    """Return whether a sentence asks, or does not end with a full stop."""
-    return is_question(text) or not is_stop(text)
+    """Return whether a sentence asks, does not end with a full stop, or says what something not only is."""
+    return is_question(text) or not is_stop(text) or bool(_NOT_ONLY.search(text))
 
 
 def is_question(text: str) -> bool:
