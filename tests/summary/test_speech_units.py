@@ -65,6 +65,12 @@ def test_question_goes_with_its_answer() -> None:
     assert texts_of(OLD, QUESTION, ANSWER) == [OLD, f"{QUESTION} {ANSWER}"]
 
 
+def test_what_something_not_only_is_goes_with_what_it_is() -> None:
+    first, second = "Printing is not just a craft.", "Printing is the art of many books."
+    assert texts_of(first, second) == [f"{first} {second}"]
+    assert texts_of("Printing is not just a craft but an art.", second)[0].endswith("but an art.")
+
+
 @pytest.mark.parametrize(
     "second", ["It came from the East.", "And they came late.", "So few.", "from the far East it came."]
 )
