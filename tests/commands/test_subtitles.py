@@ -86,13 +86,6 @@ def test_each_video_of_a_batch_takes_its_subtitles(film: Path, model: stub.StubM
     assert "--subtitles a.srt is for one video; there are 3" in ran.err
 
 
-def test_index_names_the_subtitles_that_it_took(film: Path, model: stub.StubModel, run: Run) -> None:
-    (made,) = copies(film, "a.mp4")
-    write("a.srt", [(0.5, 3.0, "Of a.")])
-    assert "transcript: a.srt" in run("index", made, "--archive", "a.vidsum").out.splitlines()
-    assert "transcript" not in run("index", made, "--archive", "a.vidsum").out  # unchanged
-
-
 def test_a_damaged_file_is_one_line_and_fails_alone(film: Path, model: stub.StubModel, run: Run) -> None:
     made = copies(film, "a.mp4", "b.mp4")
     Path("a.srt").write_text("")
