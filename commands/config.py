@@ -138,7 +138,7 @@ class OptionNames:
         places = [origin for origin in dict.fromkeys(origins) if origin and origin not in said]
         remedy = f"vidsum {self.command} --help" if isinstance(error, UsageError) else None
         origin = f" (from {' and '.join(places)})" if places else ""
-        error.name_options(self.name, self.has, origin, remedy or _REMEDIES.get(type(error)))
+        error.name_options(self.name, origin, remedy or _REMEDIES.get(type(error)), self.has)
 
 
 def _switches(leaf: Leaf, command: str) -> tuple[str, str]:

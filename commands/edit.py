@@ -99,22 +99,14 @@ def _open(
     if source.endswith(".json"):
         return open_session(Path(source), settings.video, extraction, progress)
     path = source_path(source)
-    if written := _result_of(Path(path)):
-        return open_session(written, settings.video, extraction, progress)
+    maker = Artifacts(Path(path).with_suffix(".json"))
+    if maker.holds(Path(path), maker.read()[1]):  # what vidsum wrote opens its result
+        return open_session(maker.record, settings.video, extraction, progress)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
     if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))
         summarize_one(Selection(), ShotSettings(), extraction, SummaryOutputs(), common, item, progress)
     return EditSession(record, settings.video or Path(path), extraction, progress, with_video=True)
-
-
-def _result_of(film: Path) -> Path | None:
-    """Return the JSON file of the result whose MP4 this is; None of other videos."""
-    from vidsum.outputs.output_records import name_in
-
-    record = film.with_suffix(".json")
-    _, listed = Artifacts(record).read()
-    return record if name_in(film, record) in listed else None
 
 
 def _serve(session: "EditSession | ReelSession", settings: Editing, common: CommonOptions) -> Reply:

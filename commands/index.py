@@ -138,6 +138,7 @@ def index_one(
     list_unchanged: bool = False,
 ) -> Reply:
     from vidsum.archive.archive import Archive
+    from vidsum.pipelines.subtitles import find_subtitles
 
     with Archive(name) as archive:
         owner = f"{run} {item.number}"  # a second try has the claim of a first that was killed
@@ -157,9 +158,11 @@ def index_one(
     origin = f" from {added.moved_from}" if added.moved_from else ""
     length = format_short_time(added.duration_s)
     is_listed = not is_left and (list_unchanged or not is_unchanged)
-    lines = (f"{item.path}: {added.state}{origin}, {length}",) if is_listed else ()
+    lines = [f"{item.path}: {added.state}{origin}, {length}"] if is_listed else []
+    if added.state in ("added", "changed") and (subtitles := find_subtitles(item.path, extraction)):
+        lines.append(f"transcript: {subtitles.facts['subtitles']}")
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
-    return Reply("index", item.path, data, lines, messages=messages)
+    return Reply("index", item.path, data, tuple(lines), messages=messages)
 
 
 def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOptions, *, prune: bool) -> None:

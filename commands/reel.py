@@ -1,5 +1,6 @@
 """`vidsum reel`: the best of many clips and photographs as one film, as MP4 and JSON."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -156,7 +157,7 @@ def _speech_hint(reel: "Reel") -> tuple[str, ...]:
 
 
 def _left_out_error(part: "LeftOut") -> InputError:
-    hint = None if Path(part.path).exists() else missing_file(part.path).hint_text
+    hint = None if os.path.lexists(part.path) else missing_file(part.path).hint_text
     return InputError(f"{part.fault}; left out", hint, subject=part.path)
 
 

@@ -56,7 +56,6 @@ class AnyOf:
     """Options of which any will do, in a message: a command names the ones that it has."""
 
     options: tuple[Mention, ...]
-    joint: str = ", or "
 
 
 Part = str | Mention | AnyOf
@@ -85,7 +84,7 @@ def words_of(
 
     def word(part: Part) -> str:
         if isinstance(part, AnyOf):
-            return part.joint.join(map(name, filter(has, part.options)))
+            return ", or ".join(map(name, filter(has, part.options)))
         return part if isinstance(part, str) else name(part)
 
     return redact("".join(map(word, _parts(text))))
@@ -140,17 +139,17 @@ class VidsumError(Exception):
     def name_options(
         self,
         name: Callable[[Mention], str],
-        has: Callable[[Mention], bool],
         origin: str = "",
         remedy: Text | None = None,
+        has: Callable[[Mention], bool] = lambda _: True,
     ) -> None:
         """Put text and hint into a caller's words: names of the options that it has, `origin` at the end.
 
-        `remedy` is the hint where there is none.
+        `remedy` is the hint where there is none, or where it names options of other commands alone.
         """
-        hint = self.hint_text or remedy
         self.words = words_of(self.text, name, has) + redact(origin)
-        self.hint = words_of(hint, name, has) if hint else None
+        hints = [words_of(hint, name, has) for hint in (self.hint_text, remedy) if hint]
+        self.hint = next(filter(None, hints), None)
 
 
 def message_of(subject: str, text: str) -> str:

@@ -128,10 +128,11 @@ def test_video_gets_its_summary_first(run: Run, film_here: Path, no_server: list
 
 
 def test_film_that_vidsum_wrote_opens_its_result(run: Run, film_here: Path, no_server: list[str]) -> None:
-    run("summarize", film_here, "-o", "short.mp4")
-    ran = run("edit", "short.mp4", "--json")
-    assert json.loads(ran.out.splitlines()[0])["data"]["result"] == "short.json"
-    assert files_here() == ["film.mp4", "short.json", "short.mp4"]
+    run("summarize", film_here)
+    before = files_here()
+    ran = run("edit", "film_summary.mp4", "--json")
+    assert json.loads(ran.out.splitlines()[0])["data"]["result"] == "film_summary.json"
+    assert files_here() == before
 
 
 def test_result_of_another_video_of_this_name(run: Run, film_here: Path, no_server: list[str]) -> None:

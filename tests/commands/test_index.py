@@ -68,6 +68,13 @@ def test_index_lists_new_videos(run: Run, videos: Path) -> None:
     assert ran.out.endswith("2 inputs: 2 done\n")
 
 
+def test_index_names_the_subtitles_that_it_took(run: Run) -> None:
+    film(Path("film.mp4"))
+    Path("film.srt").write_text("1\n00:00:00,500 --> 00:00:01,500\nHello there.\n")
+    assert "transcript: film.srt" in run("index", "film.mp4", "--device", "cpu").out.splitlines()
+    assert "transcript" not in run("index", "film.mp4", "--device", "cpu").out  # unchanged
+
+
 def test_index_counts_unchanged_videos(run: Run, indexed: Path) -> None:
     again = run("index", indexed, "--recursive", "--device", "cpu")
     assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]

@@ -22,6 +22,7 @@ SAME_SUBJECT = {
     "clips_dir": "folder for an MP4 of each result",
     "data": "annotated data",
     "dry_run": "print, write nothing",
+    "export": "formats in addition",
     "features": "features of the videos",
     "format": "format of the output",
     "head": "head of the model",

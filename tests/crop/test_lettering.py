@@ -40,6 +40,14 @@ def test_caption_in_a_dark_box_is_seen() -> None:
     assert has_letters(np.asarray(image))
 
 
+@pytest.mark.parametrize("lines", [("It began with words", "posters, jokes, laws"), ("a line", "of letters")])
+def test_a_screen_of_text_is_seen(lines: tuple[str, str]) -> None:
+    image = Image.new("RGB", (WIDTH, SHORT_SIDE), "white")
+    for row, text in enumerate(lines):
+        ImageDraw.Draw(image).text((80, 60 + 50 * row), text, "black", load_font(18, bold=True))
+    assert has_letters(np.asarray(image)) == all(len(text) > 10 for text in lines)
+
+
 @pytest.mark.parametrize(
     "picture",
     [

@@ -49,9 +49,11 @@ def test_question_of_two_passages_is_the_title_of_the_first() -> None:
     assert (first, second) == (question, "Sourdough starter")
 
 
-def test_same_first_words_get_a_number() -> None:
-    titles = title_passages([("They came.",)] * 3, embed)
-    assert titles == ["They came", "They came (2)", "They came (3)"]
+def test_no_two_titles_are_alike() -> None:
+    assert title_passages([("A scale costs sixty dollars.",)] * 2, embed) == [
+        "A scale costs sixty dollars",
+        "",
+    ]
 
 
 def test_what_the_rest_says_makes_no_title() -> None:
@@ -70,32 +72,24 @@ def test_single_word_is_no_title() -> None:
     assert title_passages([said], embed) == ["A hive costs sixty dollars"]
 
 
-def test_rare_word_that_is_said_often_and_nowhere_else_is_a_title() -> None:
-    said = [f"We {verb} about the volcanoes here." for verb in ("talk", "think", "wonder", "worry")]
-    assert title_passages([said], embed) == ["Volcanoes"]
-    assert title_passages([said], embed, rest=["The volcanoes are loud."]) != ["Volcanoes"]
-
-
 @pytest.mark.parametrize(
     ("sentence", "title"),
     [
         ("We have nothing to fear.", "We have nothing to fear"),
-        (
-            "And ask not what they can do for you, but ask them.",
-            "Ask not what they can do for you, but ask them",
-        ),
+        ("Actually, education is what matters most.", "Education is what matters most"),
         (
             "I lifted every frame into the wind, and the brood was chilled within five minutes.",
             "I lifted every frame into the wind",
         ),
         ("Look at roses took away.", "Look at roses took away"),  # no link within words, or further on
-        (
-            "I ran out, took a taxi, and found the swarm that was hanging from a light.",
-            "I ran out, took a taxi, and found…",
-        ),
+        ("I ran out, took a taxi, and found the swarm that was hanging from a light.", ""),
+        ("People have been pretty much trained in this country that, if they drive, all is well there.", ""),
+        ("Lies about the other became, if not common, then a thing that nobody minded any more at all.", ""),
+        ("That's why remembrance is so powerful.", ""),
+        ("makes the lesson feel urgent.", ""),  # the end of a sentence
     ],
 )
-def test_without_a_phrase_it_is_a_clause_or_the_first_words(sentence: str, title: str) -> None:
+def test_without_a_phrase_it_is_a_whole_clause_or_nothing(sentence: str, title: str) -> None:
     assert title_passages([(sentence,)], embed) == [title]
 
 
@@ -113,23 +107,24 @@ def test_question_with_its_answer_is_the_title() -> None:
     assert title_passages([said], embed) == ["Do bees sting the patients?"]
 
 
-def test_other_languages_have_whole_sentences_or_first_words() -> None:
+def test_other_languages_have_whole_sentences() -> None:
     said = "Die Kunst des Buchdrucks ist in Europa nicht sehr alt", "Die Kunst" + " des Buchdrucks" * 9
-    for sentence, title in zip(said, (said[0], f"Die Kunst{' des Buchdrucks' * 3}…"), strict=True):
+    for sentence, title in zip(said, (said[0], ""), strict=True):
         assert title_passages([(f"{sentence}.",)], embed, is_english=False) == [title]
 
 
 @pytest.mark.parametrize("said", [".", "So,", "。。"])
-def test_sentence_without_words_of_its_own_is_its_title(said: str) -> None:
-    assert title_passages([(said,)], embed) == [said]
+def test_sentence_without_words_of_its_own_has_no_title(said: str) -> None:
+    assert title_passages([(said,)], embed) == [""]
 
 
 SENTENCES = st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4)
 
 
 @given(st.lists(SENTENCES, min_size=1, max_size=4).flatmap(lambda made: st.sampled_from([made, made * 2])))
-def test_titles_are_short_and_not_empty(passages: list[list[str]]) -> None:
+def test_titles_are_short_and_differ(passages: list[list[str]]) -> None:
     titles = title_passages(passages, embed)
     assert len(titles) == len(passages)
-    assert all(title.strip() and len(title) <= MAX_LETTERS for title in titles)
-    assert len({*titles}) == len(titles)
+    assert all(len(title) <= MAX_LETTERS for title in titles)
+    known = [title for title in titles if title]
+    assert len({*known}) == len(known)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import AnyOf, InputError, Mention, OutputError, UsageError, VidsumError, fill
+from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError, fill, listed
 from vidsum.io.atomic import check_folder, check_target
 from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
@@ -48,12 +48,12 @@ def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
 def require_no_exports(common: CommonOptions) -> None:
     """Raise a UsageError where the JSON goes to stdout and there are exports."""
     if common.exports and common.to_stdout:
-        raise only_json_error(["export", "report"])
+        raise only_json_error([name for name in ("export", "report") if getattr(common, name)])
 
 
 def only_json_error(options: Sequence[str]) -> UsageError:
     """Return the error where the JSON goes to stdout, and options write other files."""
-    hint = (Mention("output", "FILE.json"), ", with ", AnyOf(tuple(map(Mention, options)), " or "))
+    hint = (Mention("output", "FILE.json"), ", with ", *listed(map(Mention, options), " or "))
     return UsageError((STDOUT, " writes JSON only"), hint)
 
 

@@ -26,12 +26,11 @@ def has_letters(picture: Picture) -> bool:
     several lines anywhere."""
     import cv2
 
-    grey = np.asarray(cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2GRAY))
-    below = grey[round(_LOWEST * len(grey)) :]
+    grey = np.asarray(cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2GRAY), np.uint8)
+    first = round(_LOWEST * len(grey))
     return any(
-        _count_lines(_find_letters(below ^ inverted)) > 0
-        or _count_lines(_find_letters(grey ^ inverted)) >= _MIN_LINES
-        for inverted in (np.uint8(0), np.uint8(255))
+        _count_lines(_find_letters(levels[first:])) > 0 or _count_lines(_find_letters(levels)) >= _MIN_LINES
+        for levels in (grey, np.asarray(255 - grey, np.uint8))
     )
 
 

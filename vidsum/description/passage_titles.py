@@ -1,16 +1,17 @@
 """Titles of passages of speech in their own words, with no language model.
 
-A title is the question that a passage answers; else the noun phrase, said again in it, that sets it apart
-from the rest of what is said, by its counts (as in Grootendorst's class-based TF-IDF, "BERTopic", 2022), how
-rare its words are in English, and its likeness to what the passage means, as in his KeyBERT; else the first
-clause of the sentence that is most like the passage.
+A title is the question that a passage answers; else the noun phrase of several words, said again in it, that
+sets it apart from the rest of what is said, by its counts (as in Grootendorst's class-based TF-IDF,
+"BERTopic", 2022), how rare its words are in English, and its likeness to what the passage means, as in his
+KeyBERT; else the whole clause that is most like the passage. A passage without any has no title: the first
+words of a sentence say less than its time.
 """
 
 import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -20,13 +21,11 @@ import numpy as np
 
 from vidsum.description.noun_phrases import find_phrases, function_words
 from vidsum.models.scaling import unit_rows
-from vidsum.results.moments import shorten
 from vidsum.types import FloatArray
 
 Embed = Callable[[Sequence[str]], FloatArray]
 
 MAX_LETTERS: Final = 60
-_MAX_WORDS: Final = 8  # of a sentence that becomes a title
 _LEAST_WORDS: Final = 3, 4  # of a question, and of a clause, that become titles
 _ASKS: Final = re.compile(
     r"(what|why|how|when|where|who|whom|whose|which|is|are|was|were|do|does|did|can|could|should|would|will|"
@@ -38,26 +37,23 @@ _SHORT_LIST: Final = 30  # phrases of a passage whose meanings are compared
 _MEANING: Final = 1.0  # weight of the cosine, relative to the best count
 _COMMON_RANK: Final = 600  # of the most frequent words of English books: none of them makes a title alone
 _LEAST_RARE: Final = 0.1  # of words that make a title
-_RARE_WORD: Final = 0.45  # of a word that makes one alone
-_SUBJECT: Final = 4  # times that such a word is said
-_SINGLE: Final = 0.6  # worth of such a word, relative to several words
 _WORD: Final = r"[^\W_]+(?:['’.-][^\W_]+)*"
 _LINKS: Final = re.compile(
-    r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|in fact|of course|you know|i mean)\b"
-    r"[,\s]+)+",
+    r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|actually|basically|honestly|yeah|in fact|"
+    r"of course|you know|i mean)\b[,\s]+)+",
     re.IGNORECASE,
 )
 """Words that link a sentence to what was said before."""
 _SUBORDINATE: Final = re.compile(
     r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|on|at|"
     r"by|from|with|during|until|it|this|that|these|they|he|she|there|here|let|"
+    r"or|to|you|maybe|perhaps|like|something|sometimes|who|what|which|first|thanks|many thanks|\w+ing|"
+    r"i (?:think|suppose|guess|just|want|know|believe|would|mean)|we can|i['’]\w+|"
     r"the (?:first|second|third|last|next|other|same|opposite|reason|answer|result))\b",
     re.IGNORECASE,
 )
 """Beginnings of English sentences whose first words say little by themselves."""
-_UNNAMED: Final = re.compile(
-    r"\b(it|its|they|them|their|he|him|his|she|her|this|these|those)\b", re.IGNORECASE
-)
+_UNNAMED: Final = re.compile(r"\b(it|they|them|he|him|she|this|these|those)\b", re.IGNORECASE)
 """English words for what was named elsewhere."""
 _CLAUSE_END: Final = re.compile(
     r"[;–—]|,?\s(?=(?:because|although|though|when|while|until|since|but|so|"
@@ -65,16 +61,21 @@ _CLAUSE_END: Final = re.compile(
     re.IGNORECASE,
 )
 """Where a clause of an English sentence may end."""
-_ENDS: Final = frozenset(
-    re.findall(r"\w+", "a an the of to in on at by for from with and or but that which is are was were")
+_UNCLEAR_END: Final = re.compile(r"\b(that|here|there|so|this|it)\W*\Z", re.IGNORECASE)
+"""Ends of questions about what was named elsewhere."""
+_ENDS: Final = re.compile(
+    r"\b(a|an|the|of|to|in|on|at|by|for|from|with|about|into|and|or|but|than|as|if|because|that|which|who|when|"
+    r"where|what|why|how|am|is|are|was|were|be|been|being|become|becomes|became|seems?|has|have|had|do|does|did|"
+    r"will|would|can|could|should|may|might|must|not|just|only|very|really|so|my|your|our|i|you|we)\W*\Z",
+    re.IGNORECASE,
 )
-"""Words that no title ends with."""
+"""Words that no clause of English ends with."""
 
 
 def title_passages(
     passages: Sequence[Sequence[str]], embed: Embed, rest: Sequence[str] = (), *, is_english: bool = True
 ) -> list[str]:
-    """Return a title for each passage, no two alike: the last resort is a number.
+    """Return a title for each passage, no two alike; empty for a passage without a good one.
 
     Args:
         passages: the sentences of each; one at least, none empty.
@@ -88,20 +89,13 @@ def title_passages(
     titles = list[str]()
     for sentences, phrases in zip(passages, counted, strict=True):
         taken = {_key_of(title) for title in titles}
-        lead = _question_of(sentences)
-        if not lead or _key_of(lead) in taken:
+        title = _question_of(sentences)
+        if not title or _key_of(title) in taken:
             rows = embed(sentences)
             phrase = phrases.form(_best_phrase(phrases, total, taken, rows, embed))
-            lead = _capital(phrase) or _first_words(sentences, rows)
-        titles.append(_numbered(lead, taken))
+            title = _capital(phrase) or _best_clause(sentences, rows, is_english=is_english)
+        titles.append("" if _key_of(title) in taken else title)
     return titles
-
-
-def _numbered(title: str, taken: Collection[str]) -> str:
-    """Return a title, with the lowest number from 2 on that sets it apart from those in use."""
-    short = shorten(title, MAX_LETTERS - len(" (999)"))
-    candidates = [title, *(f"{short} ({number})" for number in range(2, len(taken) + 3))]
-    return next(text for text in candidates if _key_of(text) not in taken)
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,7 @@ def _best_phrase(
     scores = {
         key: _score(key, count, total[key])
         for key, count in phrases.counts.items()
-        if key not in taken and _is_telling(key, count, total[key]) and len(phrases.form(key)) <= MAX_LETTERS
+        if key not in taken and _is_telling(key, count) and len(phrases.form(key)) <= MAX_LETTERS
     }
     keys = sorted(scores, key=lambda key: (-scores[key], key))[:_SHORT_LIST]
     if not keys:
@@ -155,24 +149,19 @@ def _best_phrase(
     return min(ranked, key=lambda key: (-ranked[key], key))
 
 
-def _is_telling(key: str, here: int, total: int) -> bool:
-    """Return whether a phrase of a passage may be a title: several words that are said again in it, or a rare
-    word that is said often, and nowhere else.
+def _is_telling(key: str, here: int) -> bool:
+    """Return whether a phrase of a passage may be a title: several words that are said again in it.
 
     Words of talking about anything make none alone.
     """
     words = key.split()
-    if not {*words} - function_words() - _talk_words():
-        return False
-    if len(words) > 1:
-        return here > 1 and _rarity(key) >= _LEAST_RARE
-    return here >= _SUBJECT and here == total and _rarity(key) >= _RARE_WORD
+    is_about = bool({*words} - function_words() - _talk_words())
+    return len(words) > 1 and here > 1 and is_about and _rarity(key) >= _LEAST_RARE
 
 
 def _score(key: str, here: int, total: int) -> float:
     """Return how well the counts of a phrase set a passage apart."""
-    weight = _SINGLE if len(key.split()) == 1 else 1.0
-    return weight * math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key))
+    return math.log1p(here) * math.sqrt(here / total) * (0.3 + _rarity(key))
 
 
 @cache
@@ -204,48 +193,46 @@ def _question_of(sentences: Sequence[str]) -> str:
     """Return the first short and clear question in the first half of a passage; else an empty text."""
     for number, sentence in enumerate(sentences[: (len(sentences) + 1) // 2]):
         question = _LINKS.sub("", sentence.strip(), count=1)
-        is_clear = number == 0 or not _UNNAMED.search(question)
+        is_clear = not _UNCLEAR_END.search(question) and (number == 0 or not _UNNAMED.search(question))
         is_short = len(question.split()) >= _LEAST_WORDS[0] and len(question) <= MAX_LETTERS
         if _ASKS.match(question) and question.endswith("?") and is_short and is_clear:
             return _capital(question)
     return ""
 
 
-def _first_words(sentences: Sequence[str], rows: FloatArray) -> str:
-    """Return the first clause of the sentence most like its passage, whose sentences mean `rows`; else its
-    first words.
+def _best_clause(sentences: Sequence[str], rows: FloatArray, *, is_english: bool) -> str:
+    """Return the clause that is a title, of the sentence most like its passage, whose sentences mean `rows`.
+
+    Returns an empty text if no sentence begins with such a clause.
     """
-    split = [re.split(r"(?<=:)\s+", sentence.strip()) for sentence in sentences]
-    owners = [row for row, parts in enumerate(split) for _ in parts]
-    plain = [_LINKS.sub("", part, count=1) for parts in split for part in parts]
-    clauses = [_first_clause(sentence) for sentence in plain]
-    doubts = [
-        2 * (not clause)
-        + bool(_SUBORDINATE.match(sentence))
-        + bool(_UNNAMED.search(clause))
-        + (len(clause.split()) < _LEAST_WORDS[1])
-        for sentence, clause in zip(plain, clauses, strict=True)
-    ]
-    best = int(((rows @ rows.mean(axis=0))[owners] - doubts).argmax())
-    if clauses[best]:
-        return _capital(clauses[best])
-    if not re.search(r"\w", plain[best]):
-        return shorten(sentences[owners[best]].strip(), MAX_LETTERS)
-    first = plain[best].split()[:_MAX_WORDS]
-    while len(first) > 2 and first[-1].lower().strip(",") in _ENDS:
-        first = first[:-1]
-    return shorten(_capital(" ".join(first).rstrip(",;:–—-")), MAX_LETTERS - 1).rstrip("…") + "…"
+    order = np.argsort(-(rows @ rows.mean(axis=0)), kind="stable")
+    parts = [part for row in order for part in re.split(r"(?<=:)\s+", sentences[row].strip())]
+    clauses = [_first_clause(_without_links(part), is_english=is_english) for part in parts]
+    return next(map(_capital, filter(None, clauses)), "")
 
 
-def _first_clause(sentence: str) -> str:
-    """Return the longest beginning of a sentence that ends with it or a clause of it, and is a short title;
-    else an empty text.
+def _without_links(sentence: str) -> str:
+    """Return a sentence without its first words if they link it to others; fragments stay in lower case."""
+    plain = _LINKS.sub("", sentence, count=1)
+    return _capital(plain) if sentence[:1].isupper() else plain
+
+
+def _first_clause(sentence: str, *, is_english: bool) -> str:
+    """Return the longest beginning of a sentence that is a whole clause and a short title, or an empty text.
+
+    Of other languages, whole sentences and clauses before a dash or semicolon are known.
     """
-    is_plain = not _SUBORDINATE.match(sentence)
-    ends = [match.start() for match in _CLAUSE_END.finditer(sentence)] if is_plain else []
-    clauses = [sentence[:end] for end in ends[::-1] if len(sentence[:end].split()) >= _LEAST_WORDS[1]]
-    whole = [sentence.rstrip(".。…,;: "), *clauses]
-    return next((clause for clause in whole if 0 < len(clause) <= MAX_LETTERS), "")
+    ends = [match.start() for match in _CLAUSE_END.finditer(sentence)]
+    candidates = [sentence.rstrip(".。…,;: "), *(sentence[:end] for end in ends[::-1])]
+    if is_english:
+        candidates = [clause for clause in candidates if _is_clause(clause)]
+    return next((text for text in candidates if re.search(r"\w", text) and len(text) <= MAX_LETTERS), "")
+
+
+def _is_clause(text: str) -> bool:
+    """Return whether the beginning of an English sentence stands alone: whole, with names and a capital."""
+    is_plain = text[:1].isupper() and not (_SUBORDINATE.match(text) or _UNNAMED.search(text))
+    return is_plain and not _ENDS.search(text) and len(text.split()) >= _LEAST_WORDS[1]
 
 
 def _capital(text: str) -> str:

@@ -4,7 +4,7 @@ Segments are decoded twice, as a crop depends on what comes (docs/tasks/make-sho
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -73,7 +73,8 @@ class ClipStyler:
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")
         self.warnings += [*said.warnings, *describe_doubtful(said)]
-        return said
+        trusted = said.trusted  # viewers cannot switch the captions off: they have no marks of doubt
+        return replace(trusted, segments=tuple(replace(part, uncertain=False) for part in trusted.segments))
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:
         assert self._said is not None

@@ -49,7 +49,7 @@ from vidsum.summary.short_passages import (
 )
 from vidsum.summary.slide_importance import number_slides, slides_of_talk
 from vidsum.summary.speech_units import timed_texts
-from vidsum.times import format_time
+from vidsum.times import format_short_time, format_time
 from vidsum.types import Progress, TimeArray
 from vidsum.video.photographs import is_photograph
 
@@ -187,7 +187,11 @@ class _Work:
         inside = {text for part in picked for text in part.texts}
         rest = [part.text for part in transcript.trusted.sentences() if part.text not in inside]
         is_english = transcript.language in (None, "en")
-        return title_passages([part.texts for part in picked], embed, rest, is_english=is_english)
+        said = title_passages([part.texts for part in picked], embed, rest, is_english=is_english)
+        return [
+            title or f"Part {number}, {format_short_time(part.start_s)}"
+            for number, (title, part) in enumerate(zip(said, picked, strict=True), 1)
+        ]
 
     def note(self, number: int, evidence: str) -> str:
         """Return why there are fewer shorts than were asked for; empty where there are as many."""

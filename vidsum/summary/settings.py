@@ -1,6 +1,7 @@
 """Settings of a summary, whose fields are the options of the command line; see `vidsum.options`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from numbers import Real
@@ -158,12 +159,12 @@ class ReelSettings:
 
 def _parse_lengths(text: str) -> tuple[float, float]:
     """Return seconds of `MIN-MAX`. Raises UsageError: it is not two times, the longer one last."""
-    try:
+    with suppress(UsageError):
         shortest_s, longest_s = parse_interval(text)
-    except UsageError as error:
-        hint = "write MIN-MAX, such as 20s-60s"
-        raise UsageError(f"not a shortest and a longest length: {quote(text)}", hint=hint) from error
-    return shortest_s, longest_s
+        if longest_s < inf:
+            return shortest_s, longest_s
+    hint = "write MIN-MAX, such as 20s-60s"
+    raise UsageError(f"not a shortest and a longest length: {quote(text)}", hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)
