@@ -60,8 +60,8 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: with `--help`, the first sentences about the main options."""
-        shown = self if _ALL in ctx.meta else self._shortened()
-        TyperCommand.format_help(shown, ctx, formatter)
+        command = self if _ALL in ctx.meta else self._shortened()
+        TyperCommand.format_help(command, ctx, formatter)
 
     def _shortened(self) -> "Command":
         """Return a copy with the texts of a short help: the program may print the full one later."""
