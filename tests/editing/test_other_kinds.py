@@ -8,7 +8,7 @@ import av
 import pytest
 
 import vidsum
-from tests.browsing import faults_of_looks, needs_chromium
+from tests.browsing import faults_of_looks, needs_chromium, until
 from tests.editing.conftest import editing
 from tests.editing.test_edit_page import ask_edit, cell, opened, said
 from tests.results.test_edits import leave, move, take
@@ -139,6 +139,56 @@ def test_rename_merge_and_move_a_chapter(browser: Any, spoken_record: Record) ->
         assert parts(server)[0] == (0, 15.1)
         titles = [part["title"] for part in ask_edit(server)["groups"][0]["parts"]]
         assert titles == ["Part 0", "A new name", "Part 2"]
+        assert faults_of_looks(tab, 1400) == []
+        assert tab.faults == []
+
+
+@pytest.fixture
+def long_chapters(spoken_record: Record) -> Path:
+    """Three chapters, of which the last has place for another."""
+    session = EditSession(spoken_record("chapters"))
+    session.decide({"action": "merge", "start_s": 50})
+    return session.record
+
+
+@pytest.mark.deep
+@needs_chromium
+def test_split_a_chapter_by_mouse_and_by_keyboard(browser: Any, long_chapters: Path) -> None:
+    with editing(long_chapters) as server:
+        tab = opened(browser, server)
+        tab.evaluate("document.querySelector('video').currentTime = 33")
+        tab.get_by_role("button", name="Split here").click()
+        said(tab, "10 s at least")
+        assert len(parts(server)) == 3
+        tab.evaluate("document.querySelector('video').currentTime = 45")
+        tab.get_by_role("button", name="Split here").click()
+        said(tab, "Split: a chapter begins at 0:45")
+        assert parts(server)[2:] == [(30, 45), (45, 60)]
+        assert tab.evaluate("document.activeElement.value") == "word20 word21 word22 word23 word24."
+        tab.keyboard.type("A new one")
+        tab.keyboard.press("Enter")
+        said(tab, "Renamed")
+        assert ask_edit(server)["groups"][0]["parts"][3]["title"] == "A new one"
+        assert tab.get_by_label("Title of chapter 4, at 0:45").count() == 1
+        for number in (4, 3):
+            tab.get_by_role("button", name="Undo").click()
+            until(tab, f"document.querySelectorAll('#parts li').length === {number}")
+        tab.keyboard.press("Escape")
+        tab.keyboard.press("n")
+        said(tab, "Split: a chapter begins at 0:45")
+        tab.get_by_role("button", name="Undo").click()
+        said(tab, "Undone")
+        tab.get_by_text("select a word to begin a chapter").click()
+        tab.locator("#word22").click()
+        tab.get_by_role("button", name="Split at this sentence").click()
+        said(tab, "Split: a chapter begins at 0:40")
+        assert parts(server)[2:] == [(30, 40), (40, 60)]
+        tab.get_by_role("button", name="Undo").click()
+        said(tab, "Undone")
+        tab.locator("#words").focus()
+        for key in ("ArrowLeft", *["ArrowRight"] * 22, "x", "k"):
+            tab.keyboard.press(key)
+        said(tab, "Split: a chapter begins at 0:40")
         assert faults_of_looks(tab, 1400) == []
         assert tab.faults == []
 

@@ -345,6 +345,33 @@ def test_rename_merge_and_move_chapters() -> None:
     assert again.chapters == edited.chapters  # three at least
 
 
+@pytest.mark.parametrize(
+    ("at_s", "starts_s"), [(50, [0, 15, 27.5, 40, 50]), (55, [0, 15, 27.5, 40]), (40, [0, 15, 27.5, 40])]
+)
+def test_split_chapters(at_s: float, starts_s: list[float]) -> None:
+    edited = apply_decisions(chapters(), [split(at_s, " New \n na\x1bme ")])
+    assert [part.start_s for part in edited.chapters] == starts_s
+    titles = [part.title for part in edited.chapters]
+    assert titles == ["Part 1", "Part 2", "Part 3", "Part 4", "New name"][: len(starts_s)]
+    assert original_of(edited) == chapters()
+
+
+@given(st.integers(0, 6000))
+def test_merge_undoes_a_split(cents: int) -> None:
+    at_s = cents / 100
+    edited = apply_decisions(chapters(), [split(at_s, "New")])
+    is_split = len(edited.chapters) == 5
+    ends = [edge_s for part in chapters().chapters for edge_s in (part.start_s, part.end_s)]
+    assert is_split == all(abs(at_s - edge_s) >= MIN_CHAPTER_S for edge_s in ends)
+    merged = apply_decisions(chapters(), [split(at_s, "New"), {"action": "merge", "start_s": at_s}])
+    if is_split:
+        assert merged.chapters == chapters().chapters
+
+
+def split(start_s: float, title: str) -> Any:
+    return {"action": "split", "start_s": start_s, "title": title}
+
+
 def rename(start_s: float, title: str) -> Any:
     return {"action": "rename", "start_s": start_s, "title": title}
 
@@ -353,6 +380,7 @@ CHAPTERS = st.lists(
     st.one_of(
         st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),
         st.builds(rename, CENTS, st.text(min_size=1)),
+        st.builds(split, CENTS, st.text(min_size=1)),
         st.builds(lambda span, to: move(*span, *to), PAIRS, PAIRS),
     ),
     max_size=12,

@@ -84,6 +84,14 @@ class Merge(TypedDict):
     start_s: Seconds  # a time in the chapter
 
 
+class SplitChapter(TypedDict):
+    """A chapter that ends where another begins."""
+
+    action: Literal["split"]
+    start_s: Seconds  # of the new chapter
+    title: FilledText
+
+
 class LeaveOut(TypedDict):
     """A segment that is out of a reel; it keeps its place among the others."""
 
@@ -115,7 +123,7 @@ class SetEnds(TypedDict):
     end_s: Seconds
 
 
-PartDecision = Take | Leave | Move | NewPlan | Rename | Merge
+PartDecision = Take | Leave | Move | NewPlan | Rename | Merge | SplitChapter
 SegmentDecision = LeaveOut | TakeBack | Reorder | SetEnds
 Decision = PartDecision | SegmentDecision
 

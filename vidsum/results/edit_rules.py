@@ -324,7 +324,7 @@ RULES: Mapping[type[Result], EditRules] = {
         _OF_PARTS, _start_moments, _decide_moments, _finish_moments, _before_moments, _restore_moments
     ),
     Chapters: EditRules(
-        frozenset(("move", "rename", "merge")),
+        frozenset(("move", "rename", "merge", "split")),
         _start_chapters,
         _decide_chapters,
         _finish_chapters,

@@ -18,8 +18,10 @@ def decide_chapters(state: EditedParts, decision: PartDecision) -> EditedParts:
     parts = list(state.parts)
     number = _number_at(parts, decision["start_s"])
     if decision["action"] == "rename":
-        title = " ".join("".join(filter(str.isprintable, part)) for part in decision["title"].split())
-        parts[number] = replace(parts[number], title=title or parts[number].title, by_hand=True)
+        title = _plain(decision["title"]) or parts[number].title
+        parts[number] = replace(parts[number], title=title, by_hand=True)
+    elif decision["action"] == "split":
+        parts[number : number + 1] = _split(parts[number], decision["start_s"], _plain(decision["title"]))
     elif decision["action"] == "merge" and number > 0 and len(parts) > MIN_CHAPTERS:
         merged = replace(parts[number - 1], end_s=parts[number].end_s, by_hand=True)
         parts[number - 1 : number + 1] = [merged]
@@ -32,6 +34,20 @@ def decide_chapters(state: EditedParts, decision: PartDecision) -> EditedParts:
         else:
             _move_start(parts, number + 1, decision["to_end_s"])
     return replace(state, parts=tuple(parts))
+
+
+def _plain(title: str) -> str:
+    """Return a title in one line, without characters that cannot be printed."""
+    return " ".join("".join(filter(str.isprintable, part)) for part in title.split())
+
+
+def _split(part: Part, time_s: float, title: str) -> list[Part]:
+    """Return a chapter and another that begins in it; the chapter alone if one would be too short."""
+    edge_s = round_number(time_s)
+    if not part.start_s + MIN_CHAPTER_S <= edge_s <= part.end_s - MIN_CHAPTER_S:
+        return [part]
+    after = replace(part, start_s=edge_s, title=title or part.title, by_hand=True)
+    return [replace(part, end_s=edge_s, by_hand=True), after]
 
 
 def _number_at(parts: Sequence[Part], time_s: float) -> int:

@@ -83,8 +83,8 @@ def decide(
     """
     if decision["action"] == "plan":
         return _plan_again(state, decision, duration_s, score)
-    if decision["action"] == "rename" or decision["action"] == "merge":  # of chapters
-        return state
+    if decision["action"] == "rename" or decision["action"] == "merge" or decision["action"] == "split":
+        return state  # of chapters
     span = _limited(decision["start_s"], decision["end_s"], duration_s)
     if decision["action"] == "leave":
         return _leave(state, span, whole=whole)

@@ -79,6 +79,19 @@ const merge = async part => {
   return send("/api/decide", { action: "merge", start_s: (part.start_s + part.end_s) / 2 }, `Merged: ${part.title}.`);
 };
 
+// a chapter begins at the playing time, or with the sentence of a word, and is called like what is said there
+const LEAST_S = 10, TITLE = 60; // of a chapter in seconds, of a title in letters
+const split = async (time = video.currentTime) => {
+  const part = group().parts.findLast(part => part.start_s <= time + 1e-3);
+  if (time - part.start_s < LEAST_S || part.end_s - time < LEAST_S) return say(`A chapter must be ${LEAST_S} s at least: ${clock(time)} is too near to where one begins or ends.`, true);
+  const sentence = film.sentences.find(said => said[1] > time + .05)?.[2] ?? "";
+  const title = sentence.length > TITLE ? sentence.slice(0, sentence.lastIndexOf(" ", TITLE)) : sentence;
+  await send("/api/decide", { action: "split", start_s: time, title: title.trim() || "New chapter" }, `Split: a chapter begins at ${clock(time)}.`);
+  const number = group().parts.findIndex(part => Math.abs(part.start_s - time) < .1);
+  byId("parts").children[number]?.querySelector("input").select();
+};
+const splitAtSentence = ([time]) => split(film.sentences.findLast(said => said[0] <= time + .2)?.[0] ?? time);
+
 // what gives way to the budget, besides what was asked for
 const lost = (before, after, spans) => before.filter(part => !part.by_hand
   && !after.some(other => overlap([part.start_s, part.end_s], [other.start_s, other.end_s]) > 0)
@@ -164,17 +177,17 @@ const begin = about => {
   strip = new Strip(byId("strip"), film, { toggle, move, look, play: player.seek });
   if (film.words.length) {
     words = new Words(byId("words"), film, {
-      keep: (span, text) => take(span), cut: ([start, end], text) => leave({ start_s: start, end_s: end }, text),
+      keep: film.kind === "chapters" ? splitAtSentence : take, cut: ([start, end], text) => leave({ start_s: start, end_s: end }, text),
       look, picked: isPicked => { byId("keep").disabled = byId("cut").disabled = !isPicked; },
     });
-    byId("said").hidden = film.kind === "chapters";
+    byId("said").hidden = false;
     byId("said").open = film.kind === "trim";
     byId("keep").addEventListener("click", () => words.act("keep"));
     byId("cut").addEventListener("click", () => words.act("cut"));
   }
   if (HELP[film.kind]) byId("click").textContent = HELP[film.kind];
   if (HELP[film.kind]) byId("strip").setAttribute("aria-label", `Pictures: ${HELP[film.kind]}`);
-  if (film.kind === "chapters") byId("help").textContent = "Rename a chapter in the list, or merge it with the chapter before. Drag the ends of a blue frame to move where chapters begin; they snap to cuts and sentences, Shift frees them. Click a picture to play from it.";
+  if (film.kind === "chapters") byId("help").textContent = "Rename a chapter in the list, or merge it with the chapter before. Split here (key N) begins a chapter at the playing time. Drag the ends of a blue frame to move where chapters begin; they snap to cuts and sentences, Shift frees them. Click a picture to play from it.";
   byId("queries").hidden = film.queries.length < 2;
   byId("query").replaceChildren(...film.queries.map((text, number) => make("option", { value: number }, text)));
   ticks(document.querySelector(".axis"), film.duration_s);
@@ -185,15 +198,23 @@ const begin = about => {
     go: time => { strip.go(strip.unitAt(time)); look(time); },
   });
   byId("play").hidden = byId("all").hidden = film.kind === "chapters";
+  byId("split").hidden = film.kind !== "chapters";
+  if (film.kind === "chapters") {
+    byId("said_help").textContent = "What is said: select a word to begin a chapter with its sentence";
+    byId("keep").textContent = "Split at this sentence";
+    byId("cut").hidden = true;
+    byId("picked").textContent = "Click a word, or choose one with ← and →; K splits at its sentence";
+  }
   show(about, `${film.record}: ${count(film.units.length, "picture")}. ${film.kind === "chapters" ? "Blue frames are chapters." : "Blue frames are in the result."}`);
   strip.draw();
   if (group().parts.length) video.currentTime = group().parts[0].start_s;
   if (group().parts.length) strip.reveal(strip.x(group().parts[0].start_s));
   strip.box.addEventListener("drawn", drawWindow);
-  listen({ strip, video, player, undo, redo, save, pause, playResult, toggle, parts: () => group().parts, words });
+  listen({ strip, video, player, undo, redo, save, split: film.kind === "chapters" ? () => split() : null, pause, playResult, toggle, parts: () => group().parts, words });
 };
 
 byId("play").addEventListener("click", playResult);
+byId("split").addEventListener("click", () => split());
 byId("limit").addEventListener("input", () => nameLimit(Number(byId("limit").value)));
 byId("limit").addEventListener("change", plan);
 byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); strip.draw(); show(state, `Moments of: ${film.queries[at]}`); });

@@ -20,6 +20,7 @@ const listen = page => {
     "[": () => focusEnd("start"), "]": () => focusEnd("end"),
     Escape: () => strip.go(strip.current),
     r: page.playResult, z: page.undo, y: page.redo, s: page.save, l: () => document.getElementById("limit").focus(),
+    n: page.split, // null unless there are chapters
   };
   document.addEventListener("keydown", event => {
     const target = event.target, isControl = event.ctrlKey || event.metaKey;

@@ -60,7 +60,7 @@ class Words {
       const at = this.to === null ? 0 : Math.min(Math.max(this.to + sign, 0), this.spans.length - 1);
       this.select(event.shiftKey && this.from !== null ? this.from : at, at);
       this.spans[at].scrollIntoView({ block: "nearest" });
-    } else if (key === "k" || key === "x") this.act(key === "k" ? "keep" : "cut");
+    } else if (key === "k" || (key === "x" && this.film.kind !== "chapters")) this.act(key === "k" ? "keep" : "cut");
     else return;
     event.preventDefault();
     event.stopPropagation();
