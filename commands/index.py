@@ -110,8 +110,9 @@ def index(
                     elif inputs:
                         run(work, inputs)
                 finally:  # moved videos are known by now
-                    if archive.is_there:
-                        _report_missing(archive, named, common, prune=upkeep.prune)
+                    _report_missing(archive, named, common, prune=upkeep.prune)
+                    if not upkeep.watch:
+                        _report_photographs(archive, named, common)
 
 
 @contextlib.contextmanager
@@ -163,6 +164,8 @@ def index_one(
 
 def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOptions, *, prune: bool) -> None:
     """Mark the videos that are missing from folders, or remove them, and print them."""
+    if not archive.is_there:
+        return
     before = set(archive.videos())
     gone = archive.mark_gone(*[path for path in named if Path(path).is_dir()])
     new = gone if prune else [path for path in gone if path in before]
@@ -174,6 +177,18 @@ def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOpti
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
         render(Reply("index", data=data, lines=lines), common)
+
+
+def _report_photographs(archive: "Archive", named: Sequence[str], common: CommonOptions) -> None:
+    """Print how many photographs of folders are left out, which a user may expect to be there."""
+    from vidsum.pipelines.sources import count_photographs
+    from vidsum.results.result import count_text
+
+    folders = [path for path in named if Path(path).is_dir()]
+    if count := count_photographs(folders, recursive=common.recursive):
+        line = f"{count_text(count, 'photograph')} {'is' if count == 1 else 'are'} not indexed"
+        lines = (f"{line}: an archive holds videos",)
+        render(Reply("index", data={"archive": archive.name, "photographs": count}, lines=lines), common)
 
 
 def _iter_stable(

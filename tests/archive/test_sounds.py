@@ -208,8 +208,14 @@ def two_films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
 @pytest.mark.parametrize(
     ("options", "lacking"),
     [
-        (SearchOptions(), "speech of 1 of 2 videos (--transcribe), text (--on-screen-text)"),
-        (SearchOptions(evidence="speech"), "speech of 1 of 2 videos (--transcribe)"),
+        (
+            SearchOptions(),
+            "speech of 1 of 2 videos (sound, but no transcript: --transcribe), text (--on-screen-text)",
+        ),
+        (
+            SearchOptions(evidence="speech"),
+            "speech of 1 of 2 videos (sound, but no transcript: --transcribe)",
+        ),
     ],
     ids=["all kinds", "speech"],
 )

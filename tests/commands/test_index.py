@@ -80,6 +80,22 @@ def test_search_prints_a_table_of_moments(run: Run, library: Path) -> None:
     assert first.split()[3:] == ["0:00.00", "0:02.00", str(library / "film.mp4")]
 
 
+def test_index_says_that_photographs_are_left_out(run: Run, videos: Path) -> None:
+    for name in ("a.jpg", "b.PNG", ".hidden.jpg", "below/c.jpg"):
+        path = videos / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+    line = "photographs are not indexed: an archive holds videos"
+    assert run("index", videos, "-r", "--device", "cpu").out.endswith(f"\n3 {line}\n")
+    (document,) = [
+        line["data"]
+        for line in run("index", videos, "--device", "cpu", "--json").json_lines
+        if "photographs" in line["data"]
+    ]
+    assert document["photographs"] == 2
+    assert line not in run("index", videos / "film.mp4", "--device", "cpu").out
+
+
 def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
     film = str(videos / "film.mp4")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: added")
@@ -104,7 +120,8 @@ def test_search_in_speech_names_the_kind_of_evidence(run: Run) -> None:
 @pytest.mark.usefixtures("talking")
 def test_search_counts_videos_without_the_evidence(run: Run) -> None:
     ran = run("search", "blue", "--in", "speech")
-    assert "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index\n" in ran.out
+    lacking = "speech of 1 of 2 videos (sound, but no transcript: --transcribe)"
+    assert f"not searched: {lacking}; see vidsum index\n" in ran.out
     assert "not searched" not in run("search", "blue", "--in", "picture").out
 
 

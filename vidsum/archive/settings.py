@@ -59,6 +59,8 @@ ArchiveEvidence = Literal[Evidence, "described"]
 EVIDENCE: Final[tuple[ArchiveEvidence, ...]] = (*get_args(Evidence), "described")
 _MADE_BY: Final = {"speech": "transcribe", "text": "on_screen_text", "sound": "sounds"}
 """The fields of `Indexing` that make a kind of evidence."""
+_UNKNOWN: Final = {"speech": "sound, but no transcript", "text": "not read", "sound": "not recognised"}
+"""State of the videos of which a kind of evidence was not made; silent videos need no speech."""
 
 
 def flag_of(kind: str) -> str:
@@ -183,7 +185,9 @@ def describe_missing(archive: Any, options: SearchOptions) -> str:
     ((total,),) = archive.rows(f"SELECT count(*) FROM videos WHERE id IN {of_files}")
     made = dict(archive.rows(f"SELECT kind, count(*) FROM evidence WHERE video IN {of_files} GROUP BY kind"))
     parts = [
-        f"{kind} of {total - made[kind]} of {total} videos ({flag})" if kind in made else f"{kind} ({flag})"
+        f"{kind} of {total - made[kind]} of {total} videos ({_UNKNOWN[kind]}: {flag})"
+        if kind in made
+        else f"{kind} ({flag})"
         for kind in EVIDENCE
         if (flag := flag_of(kind)) and made.get(kind, 0) < total and options.includes(kind)
     ]
