@@ -184,13 +184,11 @@ def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOpti
 
 def _report_photographs(archive: "Archive", named: Sequence[str], common: CommonOptions) -> None:
     """Print how many photographs of folders are left out, which a user may expect to be there."""
-    from vidsum.pipelines.sources import files_in
+    from vidsum.pipelines.sources import count_photographs
     from vidsum.results.result import count_text
-    from vidsum.video.photographs import is_photograph
 
     folders = [path for path in named if Path(path).is_dir()]
-    files = {path for folder in folders for path in files_in(folder, common.recursive, is_photograph)}
-    if count := sum(is_photograph(Path(path)) for path in files):  # folders that cannot be read are no files
+    if count := count_photographs(folders, recursive=common.recursive):
         line = f"{count_text(count, 'photograph')} {'is' if count == 1 else 'are'} not indexed"
         lines = (f"{line}: an archive holds videos",)
         render(Reply("index", data={"archive": archive.name, "photographs": count}, lines=lines), common)

@@ -154,6 +154,12 @@ def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Ite
     yield from unreadable
 
 
+def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:
+    """Return the number of photographs in folders; each counts once."""
+    files = {path for folder in folders for path in files_in(folder, recursive, is_photograph)}
+    return sum(is_photograph(Path(path)) for path in files)  # a folder that may not be read is no photograph
+
+
 def read_list(file: str) -> list[str]:
     """Return the paths in a file (`-` is stdin): one per line, or separated by NUL as by `find -print0`.
 

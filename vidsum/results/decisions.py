@@ -84,7 +84,7 @@ class Merge(TypedDict):
     start_s: Seconds  # a time in the chapter
 
 
-class Split(TypedDict):
+class SplitChapter(TypedDict):
     """A chapter that ends where another begins."""
 
     action: Literal["split"]
@@ -123,7 +123,7 @@ class SetEnds(TypedDict):
     end_s: Seconds
 
 
-PartDecision = Take | Leave | Move | NewPlan | Rename | Merge | Split
+PartDecision = Take | Leave | Move | NewPlan | Rename | Merge | SplitChapter
 SegmentDecision = LeaveOut | TakeBack | Reorder | SetEnds
 Decision = PartDecision | SegmentDecision
 
