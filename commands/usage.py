@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -59,18 +60,22 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: with `--help`, the first sentences about the main options."""
-        params: list[Any] = self.params
+        super(Command, self if _ALL in ctx.meta else self._short()).format_help(ctx, formatter)
+
+    def _short(self) -> "Command":
+        """Return a copy whose help is short: one process may print both."""
+        short, params = copy(self), list[Any](map(copy, self.params))
         texts: CommandHelp = self.callback.texts  # type: ignore[union-attr]
-        if _ALL not in ctx.meta:
-            self.help = texts.text(is_short=True)
-            self.epilog = "--help-all explains all options, inputs and outputs."
-            for parameter in params:
-                is_main = getattr(parameter, "rich_help_panel", None) not in (None, *LAST_PANELS)
-                parameter.hidden = parameter.hidden or not is_main
-                parameter.help = escape(texts.options.get(parameter.name, ""))
-                if len(parameter.metavar or "") > _MAX_METAVAR:
-                    parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
-        super().format_help(ctx, formatter)
+        short.help = texts.text(is_short=True)
+        short.epilog = "--help-all explains all options, inputs and outputs."
+        for parameter in params:
+            is_main = getattr(parameter, "rich_help_panel", None) not in (None, *LAST_PANELS)
+            parameter.hidden = parameter.hidden or not is_main
+            parameter.help = escape(texts.options.get(parameter.name, ""))
+            if len(parameter.metavar or "") > _MAX_METAVAR:
+                parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
+        short.params = params
+        return short
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return `--help`, which a short help does not list."""
@@ -126,4 +131,5 @@ def _skip_conversion(params: Iterable[Any]) -> None:
         return param.callback(ctx, param, value) if param.callback else None
 
     for param in params:
-        param.process_value = partial(process, param, param.process_value)
+        if "process_value" not in vars(param):  # else an earlier command line has been read
+            param.process_value = partial(process, param, param.process_value)
