@@ -63,7 +63,7 @@ def commands_on(film: str, folder: str, peer_python: str | None) -> dict[str, li
     shots = [*program, "shots", film, "--no-cache", *to, f"{folder}/shots.json"]
     ask = [*program, "ground", film, "--query", "a man walks his dog", *to, f"{folder}/moments.json"]
     without_actions = Path(folder) / "without_actions.yaml"
-    without_actions.write_text("actions: false\n")
+    without_actions.write_text("ground:\n  actions: false\n")
     peer = [peer_python or "", "-m", "scenedetect", "-q", "-i", film, "detect-content", "list-scenes", "-n"]
     return {
         DECODING: [sys.executable, "-c", DECODE, film],
