@@ -205,17 +205,20 @@ def ground_one(
         page_clips=clip_place(item, stem),
         prints_only=has_table,
     )
-    if item.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
-        answer = replace(answer, lines=(*_missing_evidence(answer.data), *answer.lines))
-    is_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if item.number == 0 and is_by_default:
-        matches = (query.get("present") for query in answer.data["queries"])
-        notes = suggest_space(answer.data["space"], matches, common)
-        answer = replace(answer, lines=(*answer.lines, *notes))
-    is_ranked = all(query.get("present") is not None for query in answer.data["queries"])
-    if is_batch and item.number == 0 and not (has_table or is_ranked or common.to_stdout):
-        return replace(answer, messages=(*answer.messages, _SCORES_NOTE))
-    return answer
+    hide_scores = has_table or common.to_stdout or not is_batch
+    return answer if item.number else _with_notes(answer, retrieval, common, hide_scores=hide_scores)
+
+
+def _with_notes(answer: Reply, retrieval: Retrieval, common: CommonOptions, *, hide_scores: bool) -> Reply:
+    """Add what else could be searched, a better space, and what scores of several videos do not say."""
+    queries, lines = answer.data["queries"], list(answer.lines)
+    if retrieval.evidence == "auto" and not retrieval.without:
+        lines = [*_missing_evidence(answer.data), *lines]
+    matches = [query.get("present") for query in queries]
+    if retrieval.space == "auto" and retrieval.model in ("auto", "similarity"):
+        lines += suggest_space(answer.data["space"], matches, common)
+    notes = () if hide_scores or None not in matches else (_SCORES_NOTE,)
+    return replace(answer, lines=tuple(lines), messages=(*answer.messages, *notes))
 
 
 def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Reply:

@@ -28,11 +28,11 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import embed, known_clips
 from vidsum.archive.archive import Archive
 from vidsum.archive.checked_records import read_clips
-from vidsum.archive.index import _insert, _VideoContent
 from vidsum.archive.rows import list_files, list_shots
 from vidsum.archive.search_queries import build_search
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database, connect
+from vidsum.archive.stored_videos import VideoContent, insert_video
 from vidsum.evidence.match_probability import Condition, Usual, embed_background
 from vidsum.evidence.picture import PackedPicture, Picture
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
@@ -107,9 +107,9 @@ def fill(archive: str, hours: int) -> None:
         assert clips.shots_s is not None
         starts = clips.shots_s[:-1].astype(int).tolist()
         picture = Picture.of(clips, "vse", background)
-        content = _VideoContent(picture, starts, [b""] * len(starts), False, 0.0, ())
+        content = VideoContent(picture, starts, [b""] * len(starts), False, 0.0, ())
         with connection.transaction():
-            _insert(connection, f"{number:064}", 0, "vse", content, "1,0")
+            insert_video(connection, f"{number:064}", 0, "vse", content, "1,0")
             path = f"/simulated/{number:05}.mp4".encode()
             connection.execute("INSERT INTO files VALUES (?, ?, 0, 0, NULL)", (path, number))
     connection.close()

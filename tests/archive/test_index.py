@@ -129,7 +129,7 @@ def test_remove_videos(archive: Archive, videos: Path, monkeypatch: pytest.Monke
 
 
 def test_add_after_interruption(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    insert = index._insert
+    insert = index.insert_video
 
     def stop_at_b(*arguments: object) -> object:
         result = insert(*arguments)  # type: ignore[arg-type]
@@ -138,12 +138,12 @@ def test_add_after_interruption(archive: Archive, videos: Path, monkeypatch: pyt
         return result
 
     count_of = list[int]()
-    monkeypatch.setattr(index, "_insert", stop_at_b)
+    monkeypatch.setattr(index, "insert_video", stop_at_b)
     with pytest.raises(KeyboardInterrupt):
         archive.add(videos)
     assert archive.videos() == [str(videos / "a.mp4")]
     assert (count(archive, "videos"), count(archive, "shots WHERE video != 1")) == (1, 0)
-    monkeypatch.setattr(index, "_insert", insert)
+    monkeypatch.setattr(index, "insert_video", insert)
     assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "added"}
 
 

@@ -146,8 +146,9 @@ def test_importance_without_slides_stays() -> None:
         (SLIDES, 100.0, True),
         (SLIDES[:2], 40.0, False),
         ([(0.0, 2.0), (50.0, 52.0), (98.0, 100.0)], 100.0, False),
+        ([(start, start + 3.0) for start in range(0, 60, 3)], 60.0, False),
     ],
-    ids=["slides throughout", "too few", "titles"],
+    ids=["slides throughout", "too few", "titles", "still drawings"],
 )
 def test_only_a_talk_has_slides(slides: list[Interval], duration_s: float, is_talk: bool) -> None:
     assert slides_of_talk(slides, duration_s) == (slides if is_talk else ())

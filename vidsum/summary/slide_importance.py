@@ -10,6 +10,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, IntArray, Interval, TimeArray
 
 _TALK_SLIDES, _TALK = 3, 0.25  # a talk has so many slides, for such a fraction of its length
+_TALK_SLIDE_S: Final = 4.0  # that each stays at least: drawings of an animated film stay for two or three
 _SAME: Final = 0.9995  # cosine of the last features of two slides that are one
 _LAST_ROWS = 4  # of a slide, when all of its lines are there
 _END_S = 1.0  # before the end of a slide, where it may fade
@@ -17,8 +18,9 @@ _UNFINISHED: Final = 0.9  # worth of the beginning of a slide, relative to its e
 
 
 def slides_of_talk(slides: Sequence[Interval], duration_s: float) -> Sequence[Interval]:
-    """Return the slides of a video that is a talk; none of another, in which they are titles."""
-    is_talk = len(slides) >= _TALK_SLIDES and sum(end - start for start, end in slides) >= _TALK * duration_s
+    """Return the slides of a video that is a talk; none of another, in which they are titles or drawings."""
+    stays_s = [end - start for start, end in slides if end - start >= _TALK_SLIDE_S]
+    is_talk = len(stays_s) >= _TALK_SLIDES and sum(stays_s) >= _TALK * duration_s
     return slides if is_talk else ()
 
 
