@@ -172,6 +172,7 @@ def report() -> Image.Image:
     with _page(Path("report.html").resolve().as_uri(), 1100) as tab:
         tab.locator(".cut").nth(2).click()
         tab.mouse.wheel(0, -10_000)
+        tab.wait_for_timeout(1000)  # it scrolls, and the mouse must find the curve in its place
         curve = tab.locator(".chart svg").first.bounding_box()
         tab.mouse.move(curve["x"] + 0.62 * curve["width"], curve["y"] + curve["height"] / 2)
         return _photograph(tab, 1180, 18.5)
