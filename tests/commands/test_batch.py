@@ -2,13 +2,15 @@
 
 import errno
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands.conftest import copies, csv_rows
+from tests.commands.conftest import copies, csv_rows, files_in
+from tests.full_disk import small_disk
 from tests.program import Run
 from vidsum.io.progress import Display
 from vidsum.pipelines.sources import source_path
@@ -86,6 +88,35 @@ def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
     assert run("shots", folder, "--table", "table.csv", code=130).err.splitlines()[-1] == "interrupted"
     assert [row["state"] for row in csv_rows("table.csv")] == ["not run", "not run"]
+
+
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize"])
+def test_a_full_disk_ends_the_batch(run: Run, folder: Path, command: str) -> None:
+    """Other inputs would be decoded in vain."""
+    (folder / "bad.mp4").unlink()
+    with small_disk(Path("disk"), 16) as disk:
+        (disk / "filler").write_bytes(bytes(16 * 1024))
+        words = (folder, "-r", *COMMANDS[command], "--output-dir", disk, "--table", "table.csv")
+        run(command, *words, code=1, error="No space left on device")
+        assert files_in("disk") == ["filler"]
+    assert [row["state"] for row in csv_rows("table.csv")] == ["failed", "not run"]
+
+
+def test_a_disk_that_may_only_be_read_ends_the_batch(run: Run, folder: Path) -> None:
+    (folder / "bad.mp4").unlink()
+    with small_disk(Path("disk"), 64) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        words = (folder, "-r", "--output-dir", disk, "--table", "table.csv")
+        run("shots", *words, code=1, error="the folder cannot be written to")
+    assert [row["state"] for row in csv_rows("table.csv")] == ["failed", "not run"]
+
+
+def test_a_full_disk_under_the_table_is_an_error(run: Run, folder: Path) -> None:
+    with small_disk(Path("disk"), 16) as disk:
+        (disk / "filler").write_bytes(bytes(16 * 1024))
+        words = (folder, "--output-dir", "out", "--table", disk / "table.csv")
+        run("shots", *words, code=1, error="cannot be written (No space left on device)")
+        assert files_in("disk") == ["filler"]
 
 
 def test_failure_table(run: Run, folder: Path, film: Path) -> None:
