@@ -60,14 +60,13 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: with `--help`, the first sentences about the main options."""
-        command = self if _ALL in ctx.meta else self._shortened()
-        TyperCommand.format_help(command, ctx, formatter)
+        super(Command, self if _ALL in ctx.meta else self._short()).format_help(ctx, formatter)
 
-    def _shortened(self) -> "Command":
-        """Return a copy with the texts of a short help: the program may print the full one later."""
-        texts: CommandHelp = self.callback.texts  # type: ignore[union-attr]
+    def _short(self) -> "Command":
+        """Return a copy whose help is short: one process may print both."""
         short, params = copy(self), list[Any](map(copy, self.params))
-        short.help, short.params = texts.text(is_short=True), params
+        texts: CommandHelp = self.callback.texts  # type: ignore[union-attr]
+        short.help = texts.text(is_short=True)
         short.epilog = "--help-all explains all options, inputs and outputs."
         for parameter in params:
             is_main = getattr(parameter, "rich_help_panel", None) not in (None, *LAST_PANELS)
@@ -75,6 +74,7 @@ class Command(TyperCommand):
             parameter.help = escape(texts.options.get(parameter.name, ""))
             if len(parameter.metavar or "") > _MAX_METAVAR:
                 parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
+        short.params = params
         return short
 
     def get_help_option(self, ctx: Any) -> Any:
@@ -131,5 +131,5 @@ def _skip_conversion(params: Iterable[Any]) -> None:
         return param.callback(ctx, param, value) if param.callback else None
 
     for param in params:
-        if not isinstance(param.process_value, partial):  # the program may run several times
+        if "process_value" not in vars(param):  # else an earlier command line has been read
             param.process_value = partial(process, param, param.process_value)

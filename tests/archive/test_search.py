@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,12 @@ def test_search_with_real_networks(default_weights: Path, tmp_path: Path) -> Non
 def test_best_moment_comes_first(library: Archive) -> None:
     first = library.search("red", 1)[0]
     assert (Path(first.video).name, first.start_s, first.end_s) == ("film.mp4", 0, 2)
+
+
+def test_threads_search_one_archive(library: Archive) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(library.search, ["red"] * 12))
+    assert answers == [library.search("red")] * 12
 
 
 def test_score_of_a_picture_is_its_probability(library: Archive) -> None:

@@ -171,6 +171,11 @@ def test_short_help_fits_on_a_screen(run: Run, words: str, monkeypatch: pytest.M
     assert len(run(*words.split(), "-h").out.strip().splitlines()) <= 40
 
 
+def test_helps_do_not_depend_on_those_printed_before(run: Run) -> None:
+    full, short = run("trim", "--help-all").out, run("trim", "--help").out
+    assert (run("trim", "--help-all").out, run("trim", "--help").out) == (full, short)
+
+
 @pytest.mark.parametrize("words", WORDS)
 def test_full_help_has_all_options_and_defaults(
     run: Run, words: str, monkeypatch: pytest.MonkeyPatch

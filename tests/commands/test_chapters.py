@@ -31,6 +31,7 @@ from vidsum.times import to_srt
 from vidsum.types import FloatArray, Picture
 
 TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
+TITLES = tuple(f"We talk about the {topic.lower()} here" for topic in TOPICS)
 SHOT_S = 15
 
 
@@ -110,17 +111,17 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "chapters", "talk.mp4", "--save-video", "--report", "--export", "chapters", "--export", "ffmetadata"
     )
     starts = [0.0, 15.0, 30.0, 45.0]  # of shots, which begin in the pauses
-    assert titles() == list(zip(starts, TOPICS, strict=True))
-    assert "0:15  Accordions" in ran.out
-    assert Path("talk_chapters.chapters.txt").read_text().splitlines()[1] == "0:15 Accordions"
-    assert "title=Beekeeping" in Path("talk_chapters.ffmetadata").read_text()
-    assert "Glaciers" in Path("talk_chapters.html").read_text()
+    assert titles() == list(zip(starts, TITLES, strict=True))
+    assert f"0:15  {TITLES[1]}" in ran.out
+    assert Path("talk_chapters.chapters.txt").read_text().splitlines()[1] == f"0:15 {TITLES[1]}"
+    assert f"title={TITLES[2]}" in Path("talk_chapters.ffmetadata").read_text()
+    assert TITLES[3] in Path("talk_chapters.html").read_text()
     assert packets("talk_chapters.mp4") == packets("talk.mp4")
     with av.open("talk_chapters.mp4") as copy:
         marks = [
             (float(mark["start"] * mark["time_base"]), mark["metadata"]["title"]) for mark in copy.chapters()
         ]
-        assert marks == list(zip(starts, TOPICS, strict=True))
+        assert marks == list(zip(starts, TITLES, strict=True))
     loaded = vidsum.load("talk_chapters.json")
     assert isinstance(loaded, Chapters)
     assert len(loaded.to_dict()["chapters"]) == 4
@@ -163,7 +164,7 @@ def test_topics_cut_long_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     say(monkeypatch, *topical())
     show_slides(monkeypatch, 0, 15, 45, 60)
     run("chapters", "talk.mp4")
-    assert titles() == list(zip([0.0, 15.0, 30.0, 45.0], TOPICS, strict=True))
+    assert [start_s for start_s, _ in titles()] == [0.0, 15.0, 30.0, 45.0]
 
 
 def test_slides_too_short_for_chapters() -> None:
@@ -181,7 +182,7 @@ def test_chapters_of_subtitles_need_no_sound(run: Run) -> None:
     assert "transcript: talk.srt" in run("chapters", "talk.mp4").out
     assert "transcript: talk.srt" in run("chapters", "talk.mp4").out  # unchanged
     document = read_valid("talk_chapters.json", "chapters")
-    assert [title for _, title in titles()] == [*TOPICS]
+    assert [title for _, title in titles()] == [*TITLES]
     assert (document["evidence"], document["provenance"]["speech"]["subtitles"]) == ("speech", "talk.srt")
 
 
@@ -206,7 +207,7 @@ def test_no_title_of_uncertain_text(run: Run, monkeypatch: pytest.MonkeyPatch) -
     ran = run("chapters", "talk.mp4")
     document = read_valid("talk_chapters.json", "chapters")
     assert document["evidence"] == "speech"
-    assert [title for _, title in titles()] == ["Volcanoes", "Beekeeping", "Glaciers"]
+    assert [title for _, title in titles()] == [TITLES[0], *TITLES[2:]]
     (warning,) = document["warnings"]
     assert warning == f"the text from 0:15.40 to 0:29.10 {LEFT_OUT}"
     assert warning in ran.err
@@ -223,7 +224,7 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
     ran = run("chapters", "talk.mp4")
     document = read_valid("talk_chapters.json", "chapters")
     assert document["evidence"] == "picture"
-    assert not {title for _, title in titles()} & set(TOPICS)
+    assert not {title for _, title in titles()} & {*TITLES}
     assert document["warnings"] == [f"the text from 0:00.40 to 0:59.10 {LEFT_OUT}"]
     assert LEFT_OUT in ran.err
 

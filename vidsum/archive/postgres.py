@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from vidsum.archive.schema import (
@@ -39,7 +40,7 @@ class Postgres:
     """A connection that takes the statements of `vidsum.archive.store`, with `?` for values."""
 
     def __init__(self, connection: Any, where: str) -> None:
-        self._connection, self.where = connection, where
+        self._connection, self.where, self._lock = connection, where, RLock()
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         cursor = self._connection.cursor(binary=True)
@@ -56,14 +57,14 @@ class Postgres:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._connection.transaction():
+        with self._lock, self._connection.transaction():
             self.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read from a consistent snapshot."""
-        with self._connection.transaction():
+        with self._lock, self._connection.transaction():
             self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
 
@@ -180,6 +181,7 @@ def faults(url: str) -> Iterator[None]:
             # our statements fit our tables
             fault = f"is damaged ({reason})"
             raise DamagedArchiveError(fault, hint=REINDEX_HINT, subject=public_name(url)) from error
-        ended = OutputError(f"cannot be used ({reason})", subject=public_name(url))
+        hint = "check that the server runs, and has this database"
+        ended = OutputError(f"cannot be used ({reason})", hint=hint, subject=public_name(url))
         ended.ends_batch = True
         raise ended from error

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 
 from vidsum.archive import postgres
 from vidsum.archive.schema import EVIDENCE_TABLE, PASSAGES, REINDEX_HINT, TABLES, VERSION, require_known
@@ -49,10 +50,11 @@ TEXTS = (
 
 
 class SQLite(sqlite3.Connection):
-    """A connection to the file of an archive."""
+    """A connection to the file of an archive, for several threads, of which one has a transaction."""
 
     stream = sqlite3.Connection.execute
     where: Path
+    lock: RLock
 
     def clock(self) -> float:
         return time.time()
@@ -64,12 +66,15 @@ class SQLite(sqlite3.Connection):
     def set_version(self, version: int) -> None:
         self.execute(f"PRAGMA user_version = {version}")
 
-    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
+    @contextmanager
+    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
         """Apply all changes or none, as the only writer."""
-        self.execute(begin)
-        return self
+        with self.lock:
+            self.execute(begin)
+            with self:
+                yield
 
-    def snapshot(self) -> AbstractContextManager[object]:
+    def snapshot(self) -> AbstractContextManager[None]:
         return self.transaction("BEGIN")
 
     def create_evidence(self) -> None:
@@ -125,7 +130,7 @@ def connect(path: Path | str, *, create: bool) -> Database:
         if not is_locked:
             _remove_stale_lock(path)
         connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
-        connection.where = path
+        connection.where, connection.lock = path, RLock()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         try:
             if not is_locked and _is_logged(path):

@@ -156,6 +156,8 @@ def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Ite
 
 def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:
     """Return the number of photographs in folders; each counts once."""
+    from vidsum.video.photographs import is_photograph
+
     files = {path for folder in folders for path in files_in(folder, recursive, is_photograph)}
     return sum(is_photograph(Path(path)) for path in files)  # a folder that may not be read is no photograph
 

@@ -193,6 +193,11 @@ def test_cells_of_a_mat_are_followed_to_their_arrays(mat: Path) -> None:
     np.testing.assert_array_equal(second.user_scores, cells(1)["user_anno"])
 
 
+def test_video_of_a_mat_may_be_shorter_than_a_second(tmp_path: Path) -> None:
+    file = write_fields(tmp_path / "y.mat", [{**cells(0), "length": np.array([[0.5]])}])
+    assert read_tvsum_mat(file)["tvsum/video_1"].length_s == 0.5
+
+
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
@@ -200,6 +205,7 @@ def test_cells_of_a_mat_are_followed_to_their_arrays(mat: Path) -> None:
         ("user_anno", np.ones((3, 39)), r"user_anno is \[3, 39\]"),
         ("user_anno", np.full((3, 40), np.nan), "NaN"),
         ("length", np.ones((2, 1)), "not a MATLAB 7.3 file of TVSum"),
+        ("length", np.array([[0.0]]), "length is 0 seconds"),
         *((field, None, f"tvsum50: {field} is missing") for field in cells(0) if field != "gt_score"),
     ],
 )
