@@ -55,6 +55,35 @@ def test_output_dir_keeps_folders_below_the_named_one(run: Run, film: Path, tmp_
     assert sorted(path.name for path in Path("files").iterdir()) == ["feb", "jan"]
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("{stem}.json", ["2026/a.json", "b.json"]),
+        ("cuts/{n}.json", ["2026/cuts/2.json", "cuts/1.json"]),
+        ("all.csv", ["all.csv"]),
+    ],
+)
+def test_names_of_outputs_are_below_the_output_dir(
+    run: Run, film: Path, tmp_path: Path, known_film: None, name: str, written: list[str]
+) -> None:
+    copies(film, tmp_path / "films/2026/a.mp4", tmp_path / "films/b.mp4")
+    run("shots", tmp_path / "films", "-r", "-o", name, "--output-dir", "out/new")
+    made = [path.relative_to("out/new").as_posix() for path in Path("out/new").rglob("*.*")]
+    assert sorted(path for path in made if not path.endswith(".vidsum.json")) == written
+    assert files_in(".") == ["out"]
+
+
+def test_name_of_one_output_is_in_the_output_dir(run: Run, film: Path, known_film: None) -> None:
+    run("shots", film, "-o", "a.json", "--output-dir", "out")
+    assert Path("out/a.json").is_file()
+
+
+def test_absolute_name_of_an_output_excludes_an_output_dir(run: Run, film: Path) -> None:
+    for name in ("/{stem}.json", "/a.json", "/a.csv"):
+        fault = f"{name.format(stem='film')}: --output is an absolute path, and excludes --output-dir\n"
+        run("shots", film, "-o", name, "--output-dir", "out", code=2, error=fault)
+
+
 def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed, opened = (
         folder / "a",
