@@ -121,7 +121,9 @@ def run_verb(
                 answers.append(answer)
                 if answer.exit_code and common.fail_fast:
                     break
-    if is_batch and not (common.json or common.quiet):
+    if is_batch and common.json and are_videos and not common.quiet:
+        print(count_states(rows), file=sys.stderr)
+    elif is_batch and not (common.json or common.quiet):
         is_taken = common.to_stdout or answers[-1].document is not None
         ranking = rank(answers) if rank else None
         _print_end(rows if are_videos else (), ranking, sys.stderr if is_taken else sys.stdout)
