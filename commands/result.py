@@ -70,7 +70,7 @@ def _save_table(table: Path, common: CommonOptions, answers: Sequence[Reply]) ->
     made = [result_of(answer.data) for answer in answers if not answer.exit_code]
     make_folder(table.parent)
     n_rows, line = save_table(made, table, overwrite=common.overwrite, reads=common.reads)
-    return Reply(data={"output": str(table), "rows": n_rows}, lines=(line,))
+    return Reply(data={"outputs": {"csv": str(table)}, "rows": n_rows}, lines=(line,))
 
 
 def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) -> None:

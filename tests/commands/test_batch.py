@@ -163,7 +163,7 @@ def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     Path("list").write_text(f"{folder}\n{film}\n")
     ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
-    assert ran.err == "3 inputs: 2 up to date, 1 failed\n"
+    assert ran.err == "3 inputs: 2 done, 1 failed\n"
     assert run("shots", "--from-file", "list", "--json", "--output-dir", "out", "-q", code=1).err == ""
 
 

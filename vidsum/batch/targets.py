@@ -262,7 +262,7 @@ def plan_moment_files(
     files = {}
     for source, json in main_outputs(inputs, f"_{kind}.json", (".json",), common).items():
         stem = json.stem.removesuffix(f"_{kind}")
-        named = {"output" if kind == "shots" else "json": json}
+        named = {"json": json}
         named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
         folder = common.clip_folder(json, clips=clips)
         files[source] = {**named, **({"clips": folder} if folder else {})}
