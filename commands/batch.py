@@ -121,21 +121,22 @@ def run_verb(
                 answers.append(answer)
                 if answer.exit_code and common.fail_fast:
                     break
-    if is_batch and not (common.json or common.quiet):
-        is_taken = common.to_stdout or answers[-1].document is not None
-        ranking = rank(answers) if rank else None
-        _print_end(rows if are_videos else (), ranking, sys.stderr if is_taken else sys.stdout)
+    if is_batch and not common.quiet:
+        ranking = rank(answers) if rank and not common.json else None
+        is_taken = common.to_stdout or common.json or answers[-1].document is not None
+        _print_end(rows if are_videos else (), ranking, common, sys.stderr if is_taken else sys.stdout)
     if collect and any(not answer.exit_code for answer in answers):
         run_alone(command, common, partial(collect, answers))
     if any(row.get("exit_code") for row in rows):
         raise Exit(1 if is_batch else answers[-1].exit_code)
 
 
-def _print_end(rows: Sequence[dict[str, Any]], ranking: Reply | None, stream: TextIO) -> None:
-    """Print the counts of a batch, the inputs that failed, and the last table of a command."""
-    failures = [
-        (row["input"], str(row["exit_code"]), row["error"]) for row in rows if row["state"] == "failed"
-    ]
+def _print_end(
+    rows: Sequence[dict[str, Any]], ranking: Reply | None, common: CommonOptions, stream: TextIO
+) -> None:
+    """Print the counts of a batch, the inputs that failed unless their JSON says so, and a ranking."""
+    failed = [row for row in rows if row["state"] == "failed" and not common.json]
+    failures = [(row["input"], str(row["exit_code"]), row["error"]) for row in failed]
     if rows:
         table = (("failed", "exit code", "error"), *failures) if failures else ()
         print_table(table, count_states(rows), stream)

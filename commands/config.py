@@ -91,11 +91,12 @@ class Source:
 
     values: Any
     origin: str = ""  # a variable, or file and line; empty for a flag
+    key: str = ""  # in a file
 
 
 @dataclass(frozen=True)
 class OptionNames:
-    """Names of a command's options in messages: flags, or variables where it has no flags."""
+    """Names of a command's options in messages: flags, or else the keys that set them, or variables."""
 
     command: str = ""  # such as `train mrnet`
     switches: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -108,7 +109,8 @@ class OptionNames:
     @classmethod
     def of(cls, command: str, leaves: Iterable[Leaf], sources: Mapping[str, Source]) -> "OptionNames":
         """Return the names of the options of a command, whose values are from `sources`."""
-        switches = {leaf.name: _switches(leaf, command) for leaf in leaves}
+        keys = {name: source.key for name, source in sources.items()}
+        switches = {leaf.name: _switches(leaf, command, keys.get(leaf.name, "")) for leaf in leaves}
         origins = {name: source.origin for name, source in sources.items() if source.origin}
         bare = {leaf.name: variable_for(leaf, command) for leaf in leaves if not has_flag(leaf, command)}
         return cls(command, switches, origins, bare)
@@ -141,15 +143,15 @@ class OptionNames:
         error.name_options(self.name, origin, remedy or _REMEDIES.get(type(error)), self.has)
 
 
-def _switches(leaf: Leaf, command: str) -> tuple[str, str]:
+def _switches(leaf: Leaf, command: str, key: str) -> tuple[str, str]:
     """Return what sets an option or turns it on, and what turns it off."""
     if has_flag(leaf, command):
         on, _, off = leaf.flags[0].partition("/")
         return (off or on, on) if leaf.is_inverted else (on, off or on)
-    variable = variable_for(leaf, command)
+    name = key or variable_for(leaf, command)
     if required(leaf.kind) is not bool:
-        return variable, variable
-    switches = f"{variable}=true", f"{variable}=false"
+        return name, name
+    switches = f"{name}=true", f"{name}=false"
     return switches[::-1] if leaf.is_inverted else switches
 
 
@@ -252,7 +254,7 @@ def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) 
                 raise _unknown_key(where, key, place, inner, sorted(chosen))
         for key in (options.keys() & chosen) - {*inner}:
             line = lines.get((*place, key))
-            values[key] = Source(options[key], f"{path}:{line}" if line else str(path))
+            values[key] = Source(options[key], f"{path}:{line}" if line else str(path), key)
         if not is_last:
             section, command = options.get(words[depth]), command.resolve_command(context, [words[depth]])[1]
     return values

@@ -78,7 +78,7 @@ def edit(
         if settings.apply:
             saved, again = session.save(display.reporter(""), overwrite=settings.overwrite)
             names = [str(path) for path in saved.files]
-            data = {"outputs": names, "command": again}
+            data = {"files": names, "command": again}
             return Reply(input=source, data=data, lines=tuple(names), messages=saved.warnings)
         display.end("")
     return _serve(session, settings, common)

@@ -199,7 +199,7 @@ def draw_one(
         overwrite=outputs.overwrite,
         reads={**reads_of([item.path]), **common.reads},
     )
-    data = {"attention": str(path), **facts}
+    data = {"outputs": {"attention": str(path)}, **facts}
     return Reply(input=item.path, data=data, lines=(str(path),), messages=messages)
 
 
@@ -213,17 +213,17 @@ def _evaluate(
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
     rules = {
-        "output": ("output", (".json",)),
+        "json": ("output", (".json",)),
         "plot": ("plot", (".png", ".svg")),
         "predictions": ("write_predictions", (".jsonl",)),
     }
-    named = {kind: path for kind, path in {"output": json, **others}.items() if path}
+    named = {kind: path for kind, path in {"json": json, **others}.items() if path}
     reads, written = {**reads_of([request.source]), **common.reads}, Written()
     for kind, path in named.items():
         option, suffixes = rules[kind]
         require_suffix(path, suffixes, option)
         check_outputs(str(request.source), [path], reads, written)
-    work = partial(_evaluate_one, request, report, common, named, dict.fromkeys(("output", *others)))
+    work = partial(_evaluate_one, request, report, common, named)
     run_verb(f"evaluate {task}", work, plain_inputs([str(request.source)]), common, are_videos=False)
 
 
@@ -232,7 +232,6 @@ def _evaluate_one(
     report: ReportFiles,
     common: CommonOptions,
     named: Mapping[str, Path],
-    absent: Mapping[str, None],
     item: BatchInput,
     progress: Progress | None,
 ) -> Reply:
@@ -255,7 +254,7 @@ def _evaluate_one(
             made.writers[kind](path)
         return ()
 
-    others: dict[str, Writer] = {kind: partial(write_as, kind) for kind in named if kind != "output"}
+    others: dict[str, Writer] = {kind: partial(write_as, kind) for kind in named if kind != "json"}
     spec: ResultSpec[Any] = ResultSpec(
         made_from, lambda: evaluate(request, progress), None, others, to_document
     )
@@ -263,16 +262,12 @@ def _evaluate_one(
         made = spec.run()
         facts = to_document(made, ())
         answer = Reply(document=facts) if report.output == "-" else describe(made, "")
-        data = facts if report.output == "-" else {**absent, **facts}
-        return replace(answer, data=data, messages=tuple(facts["warnings"]))
-    first = named.get("output") or next(iter(named.values()))
-    record = first if "output" in named else record_of(first)
+        return replace(answer, data=facts, messages=tuple(facts["warnings"]))
+    first = named.get("json") or next(iter(named.values()))
+    record = first if "json" in named else record_of(first)
     saving = replace(common, overwrite=report.overwrite)
     answer = deliver(replace(item, artifacts=Artifacts(record, named)), saving, spec, describe)
-    facts = {key: fact for key, fact in answer.data.items() if key not in ("up_to_date", "outputs", *absent)}
     if report.output == "-":  # the document alone, whatever other files were written
+        facts = {key: fact for key, fact in answer.data.items() if key not in ("up_to_date", "outputs")}
         return Reply(data=facts, document=facts, messages=answer.messages)
-    state = {"up_to_date": True} if "up_to_date" in answer.data else {}
-    return replace(
-        answer, data={**state, **absent, **{kind: str(path) for kind, path in named.items()}, **facts}
-    )
+    return answer

@@ -74,8 +74,7 @@ def export(
     formats, ending, suffixes = _wanted(settings, common)
     bases = main_outputs(inputs, ending, suffixes, common)
     paths = {source: _paths(base, formats) for source, base in bases.items()}
-    is_one = len(formats) == 1
-    files = {path: Artifacts(record_of(base), _named(paths[path], is_one)) for path, base in bases.items()}
+    files = {path: Artifacts(record_of(base), paths[path]) for path, base in bases.items()}
     planned = [replace(item, artifacts=files.get(item.path)) for item in inputs]
     planned = planned if common.to_stdout else check_files(planned, common)
 
@@ -91,14 +90,14 @@ def _export_one(
     from vidsum.outputs.timelines import timeline_text
     from vidsum.results.load import read_exportable
 
-    result, record, is_one = read_exportable(item.path), Path(item.path), len(paths) == 1
+    result, record = read_exportable(item.path), Path(item.path)
     make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
     film = str(settings.video or (result.video.path if result.video else ""))
     texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
     for format, target in paths.items():
         made = attempt(partial(make, format=format, target=target))
         if isinstance(made, VidsumError):
-            if is_one:
+            if len(paths) == 1:
                 raise made
             errors.append(Problem.of(made))
         else:
@@ -114,9 +113,8 @@ def _export_one(
     lines = [
         save_text(text, paths[name], overwrite=common.overwrite, reads=reads) for name, text in texts.items()
     ]
-    facts = {kind: str(path) for kind, path in _named({name: paths[name] for name in texts}, is_one).items()}
     return Reply(
-        data={**facts, "format": format} if is_one else {"outputs": facts},
+        data={"outputs": {name: str(paths[name]) for name in texts}},
         lines=tuple(lines),
         messages=tuple(messages),
         errors=tuple(errors),
@@ -131,10 +129,6 @@ def _paths(base: Path, formats: Sequence[str]) -> dict[str, Path]:
     stem = base.name.removesuffix(FORMATS[formats[0]].ending) if len(formats) > 1 else ""
     more = {format: base.with_name(f"{stem}{FORMATS[format].ending}") for format in formats[1:]}
     return {formats[0]: base, **more}
-
-
-def _named(paths: Mapping[str, Path], is_one: bool) -> Mapping[str, Path]:
-    return {"output": next(iter(paths.values()))} if is_one else paths
 
 
 def _wanted(settings: ExportSettings, common: CommonOptions) -> tuple[list[str], str, tuple[str, ...]]:

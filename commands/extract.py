@@ -56,7 +56,7 @@ def extract(
     inputs = read_inputs(videos, common)
     ending = f"_{extraction.extractor}.{file.format}"
     bases = main_outputs(inputs, ending, (".npz", ".h5", ".hdf5"), common)
-    inputs = with_files(inputs, {path: {"output": base} for path, base in bases.items()}, common)
+    inputs = with_files(inputs, {path: {"features": base} for path, base in bases.items()}, common)
     work = partial(extract_one, common, extraction)
     run_verb("extract", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
@@ -72,7 +72,7 @@ def extract_one(
 
     def load(_: object) -> Features:
         assert item.artifacts is not None
-        return read_features(item.artifacts.files["output"])
+        return read_features(item.artifacts.files["features"])
 
     def write(features: Features, path: Path) -> tuple[str, ...]:
         save_features(features, path)
@@ -86,7 +86,7 @@ def extract_one(
         plan.provenance,
         partial(plan.run, progress),
         load,
-        {"output": write},
+        {"features": write},
         lambda features, _: features.to_dict(with_arrays=common.to_stdout),
     )
     return deliver(item, common, spec, describe)

@@ -95,10 +95,12 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, r
             overwrite=page.overwrite,
             reads=reads,
         )
-        return Reply(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
+        return Reply(
+            data={"outputs": {"bundle": str(page.bundle)}}, lines=(str(page.bundle),), messages=warnings
+        )
     text, about_videos = report_text(made, target, page.title)
     warnings = tuple(message_of(*warning) for warning in about_videos)
     if page.output == "-":
         return Reply(document=text, messages=warnings)
     line = save_text(text, target, overwrite=page.overwrite, reads=reads)
-    return Reply(data={"output": str(target)}, lines=(line,), messages=warnings)
+    return Reply(data={"outputs": {"html": str(target)}}, lines=(line,), messages=warnings)

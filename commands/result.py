@@ -12,6 +12,7 @@ from typer import Exit
 from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import message_of, printable
+from vidsum.io.atomic import make_folder
 from vidsum.options import ADVANCED, Option
 from vidsum.times import format_time
 
@@ -67,8 +68,9 @@ def _save_table(table: Path, common: CommonOptions, answers: Sequence[Reply]) ->
     from vidsum.results.load import result_of
 
     made = [result_of(answer.data) for answer in answers if not answer.exit_code]
+    make_folder(table.parent)
     n_rows, line = save_table(made, table, overwrite=common.overwrite, reads=common.reads)
-    return Reply(data={"output": str(table), "rows": n_rows}, lines=(line,))
+    return Reply(data={"outputs": {"csv": str(table)}, "rows": n_rows}, lines=(line,))
 
 
 def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) -> None:

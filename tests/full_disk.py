@@ -37,4 +37,5 @@ def small_disk(folder: Path, kib: int) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        # lazy, as FFmpeg keeps a file open that it cannot complete
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -157,9 +157,9 @@ def message_of(subject: str, text: str) -> str:
     return f"{redact(subject)}: {text}" if subject else text
 
 
-def is_full(error: OSError) -> bool:
-    """Return whether a disk or a quota is used up: what is written next fails too."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+def is_of_disk(error: OSError) -> bool:
+    """Return whether a disk or a quota is used up, or may only be read: what is written next fails too."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class UsageError(VidsumError, ValueError):

@@ -2,13 +2,15 @@
 
 import errno
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands.conftest import copies, csv_rows
+from tests.commands.conftest import copies, csv_rows, files_in
+from tests.full_disk import small_disk
 from tests.program import Run
 from vidsum.io.progress import Display
 from vidsum.pipelines.sources import source_path
@@ -53,6 +55,35 @@ def test_output_dir_keeps_folders_below_the_named_one(run: Run, film: Path, tmp_
     assert sorted(path.name for path in Path("files").iterdir()) == ["feb", "jan"]
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("{stem}.json", ["2026/a.json", "b.json"]),
+        ("cuts/{n}.json", ["2026/cuts/2.json", "cuts/1.json"]),
+        ("all.csv", ["all.csv"]),
+    ],
+)
+def test_names_of_outputs_are_below_the_output_dir(
+    run: Run, film: Path, tmp_path: Path, known_film: None, name: str, written: list[str]
+) -> None:
+    copies(film, tmp_path / "films/2026/a.mp4", tmp_path / "films/b.mp4")
+    run("shots", tmp_path / "films", "-r", "-o", name, "--output-dir", "out/new")
+    made = [path.relative_to("out/new").as_posix() for path in Path("out/new").rglob("*.*")]
+    assert sorted(path for path in made if not path.endswith(".vidsum.json")) == written
+    assert files_in(".") == ["out"]
+
+
+def test_name_of_one_output_is_in_the_output_dir(run: Run, film: Path, known_film: None) -> None:
+    run("shots", film, "-o", "a.json", "--output-dir", "out")
+    assert Path("out/a.json").is_file()
+
+
+def test_absolute_name_of_an_output_excludes_an_output_dir(run: Run, film: Path) -> None:
+    for name in ("/{stem}.json", "/a.json", "/a.csv"):
+        fault = f"{name.format(stem='film')}: --output is an absolute path, and excludes --output-dir\n"
+        run("shots", film, "-o", name, "--output-dir", "out", code=2, error=fault)
+
+
 def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed, opened = (
         folder / "a",
@@ -88,6 +119,35 @@ def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.Mo
     assert [row["state"] for row in csv_rows("table.csv")] == ["not run", "not run"]
 
 
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize"])
+def test_a_full_disk_ends_the_batch(run: Run, folder: Path, command: str) -> None:
+    """Other inputs would be decoded in vain."""
+    (folder / "bad.mp4").unlink()
+    with small_disk(Path("disk"), 16) as disk:
+        (disk / "filler").write_bytes(bytes(16 * 1024))
+        words = (folder, "-r", *COMMANDS[command], "--output-dir", disk, "--table", "table.csv")
+        run(command, *words, code=1, error="No space left on device")
+        assert files_in("disk") == ["filler"]
+    assert [row["state"] for row in csv_rows("table.csv")] == ["failed", "not run"]
+
+
+def test_a_disk_that_may_only_be_read_ends_the_batch(run: Run, folder: Path) -> None:
+    (folder / "bad.mp4").unlink()
+    with small_disk(Path("disk"), 64) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        words = (folder, "-r", "--output-dir", disk, "--table", "table.csv")
+        run("shots", *words, code=1, error="the folder cannot be written to")
+    assert [row["state"] for row in csv_rows("table.csv")] == ["failed", "not run"]
+
+
+def test_a_full_disk_under_the_table_is_an_error(run: Run, folder: Path) -> None:
+    with small_disk(Path("disk"), 16) as disk:
+        (disk / "filler").write_bytes(bytes(16 * 1024))
+        words = (folder, "--output-dir", "out", "--table", disk / "table.csv")
+        run("shots", *words, code=1, error="cannot be written (No space left on device)")
+        assert files_in("disk") == ["filler"]
+
+
 def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     *_, counts, head, row = run("shots", folder, "-r", "--output-dir", "out", code=1).out.splitlines()
     assert counts == "3 inputs: 2 done, 1 failed"
@@ -103,6 +163,8 @@ def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     Path("list").write_text(f"{folder}\n{film}\n")
     ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
+    assert ran.err == "3 inputs: 2 done, 1 failed\n"
+    assert run("shots", "--from-file", "list", "--json", "--output-dir", "out", "-q", code=1).err == ""
 
 
 @pytest.mark.usefixtures("empty_cache")

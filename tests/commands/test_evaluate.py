@@ -186,7 +186,7 @@ def model(known_film: None) -> Path:
 def test_attention_default_model(run: Run, film: Path, known_film: None) -> None:
     ran = run(*ATTENTION, film, "--json")
     assert Path("film_attention.png").read_bytes().startswith(b"\x89PNG")
-    assert ran.json["data"]["attention"] == "film_attention.png"
+    assert ran.json["data"]["outputs"]["attention"] == "film_attention.png"
     assert {"model_sha256", "map_sha256"} <= ran.json["data"].keys()
 
 

@@ -81,7 +81,7 @@ def test_export_batch_names(run: Run, film: Path) -> None:
     Path("other.json").write_bytes(Path("film.json").read_bytes())
     ran = run("export", "film.json", "other.json", "--media", "relative", "--output-dir", "cuts", "--json")
     assert [line["data"] for line in ran.json_lines] == [
-        {"output": f"cuts/{name}.otio", "format": "otio"} for name in ("film", "other")
+        {"outputs": {"otio": f"cuts/{name}.otio"}} for name in ("film", "other")
     ]
     check_schema(ran.json_lines[0], "result")
     timeline = otio.adapters.read_from_file("cuts/film.otio")
@@ -167,7 +167,11 @@ def test_export_option_of_commands(run: Run, film: Path) -> None:
     ):
         ran = run(*command, film, *CPU, "--export", "otio", "--export", "ffmetadata", "--json")
         check_schema(ran.json, "result")
-        assert ran.json["data"]["exports"] == [f"{record}.otio", f"{record}.ffmetadata"]
+        outputs = ran.json["data"]["outputs"]
+        assert [outputs[kind] for kind in ("otio", "ffmetadata")] == [
+            f"{record}.otio",
+            f"{record}.ffmetadata",
+        ]
         document = json.loads(Path(f"{record}.json").read_text())
         kind = {"film_summary": "segments", "film_shots": "shots"}.get(record, "moments")
         assert spans_of(f"{record}.otio") == [(item["start_s"], item["end_s"]) for item in document[kind]]

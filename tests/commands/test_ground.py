@@ -380,7 +380,7 @@ def test_failed_export_leaves_the_other_outputs(run: Run, film: Path) -> None:
 def test_failed_export_fails_again_where_the_answer_is_up_to_date(run: Run, film: Path) -> None:
     run("ground", film, *ASK)
     again = run("ground", film, *ASK, "--export", "chapters", "--json", code=1).json
-    assert (again["ok"], again["data"]["exports"]) == (False, [])
+    assert (again["ok"], again["data"]["outputs"]) == (False, {"json": "film_moments.json"})
 
 
 def test_query_without_text_fails_alone(run: Run, film: Path) -> None:
@@ -462,7 +462,7 @@ def test_table_of_all_videos_is_counted_behind_their_moments(run: Run, films: st
 def test_json_counts_the_rows_of_a_table_that_is_replaced(run: Run, films: str) -> None:
     run("ground", films, *TABLE)
     again = run("ground", films, *TABLE, "--json")
-    assert again.json_lines[-1]["data"] == {"output": "moments.csv", "rows": 2}
+    assert again.json_lines[-1]["data"] == {"outputs": {"csv": "moments.csv"}, "rows": 2}
 
 
 def test_table_of_other_queries_replaces_ours(run: Run, films: str) -> None:

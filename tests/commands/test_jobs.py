@@ -121,7 +121,7 @@ def test_workers_are_sent_the_same_work_and_one_input(
     Path("list").write_text("other.mp4\n")
     options = ("-o", "out/{n}.json", "--shots", "uniform", "--no-cache")
     ran = run("shots", "films", "--from-file", "list", *options, "--json", "--jobs", "2")
-    outputs = [line["data"]["output"] for line in ran.json_lines]
+    outputs = [line["data"]["outputs"]["json"] for line in ran.json_lines]
     assert outputs == [f"out/{number}.json" for number in range(1, 6)]
     assert len({work for work, _ in sent}) == 1
     assert [work.count(b".mp4") + task.count(b".mp4") for work, task in sent] == [1] * 5
@@ -143,9 +143,13 @@ def test_sent_work_needs_no_config_file(run: Run, film: Path, sent: list[tuple[b
     run("shots", *films, "--config", "config.yaml", "--jobs", "2", "--output-dir", "out")
     Path("config.yaml").unlink()
     work = pickle.loads(sent[-1][0])
-    artifacts = Artifacts(Path("c.json"), {"output": Path("c.json")})
+    artifacts = Artifacts(Path("c.json"), {"json": Path("c.json")})
     result = work(BatchInput("a.mp4", artifacts=artifacts), None)
-    assert (result.exit_code, result.data["output"], result.data["method"]) == (0, "c.json", "uniform")
+    assert (result.exit_code, result.data["outputs"]["json"], result.data["method"]) == (
+        0,
+        "c.json",
+        "uniform",
+    )
 
 
 @pytest.mark.deep

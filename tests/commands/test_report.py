@@ -18,7 +18,9 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     for command in ("summarize", "highlights", "shots"):
         run(command, film, *CPU, "--output-dir", "out")
     records = sorted(Path("out").glob("*.json"))
-    assert run("report", *records, "-o", "out/all.html", "--json").json["data"] == {"output": "out/all.html"}
+    assert run("report", *records, "-o", "out/all.html", "--json").json["data"] == {
+        "outputs": {"html": "out/all.html"}
+    }
     text = Path("out/all.html").read_text()
     assert 'src="../../film.mp4"' in text
     contains = [name in text for name in ("film_summary.json", "2 videos", "data:image/jpeg")]
@@ -28,7 +30,7 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     run("shots", film, *CPU)
     Path("note.json").write_text("hello")
     ran = run("report", "film_shots.json", "note.json", "lost.json", film, "--json", code=1)
-    assert ran.json["data"] == {"output": "report.html"}
+    assert ran.json["data"] == {"outputs": {"html": "report.html"}}
     faults = [fault["message"] for fault in ran.json["errors"]]
     assert faults[0].startswith("note.json: cannot be read as JSON")
     assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
@@ -73,7 +75,8 @@ def test_report_overwrite(run: Run, film: Path) -> None:
 @pytest.mark.usefixtures("low_level")
 def test_report_option_of_commands(run: Run, film: Path) -> None:
     ran = run("summarize", film, *CPU, "--report", "--export", "csv", "--json")
-    assert ran.json["data"]["exports"] == ["film_summary.csv", "film_summary.html"]
+    outputs = ran.json["data"]["outputs"]
+    assert (outputs["csv"], outputs["html"]) == ("film_summary.csv", "film_summary.html")
     assert "Summary: " in Path("film_summary.html").read_text()
     run("highlights", film, *CPU, "--report", "--clips", "-k", "1", "-o", "best.json")
     text = Path("best.html").read_text()

@@ -63,9 +63,9 @@ def test_shot_files_of_pyscenedetect(run: Run, film: Path) -> None:
     ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--sheet")
     ran = run(*ask, "--json")
     clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]
-    named = {"output": "", "images": "_images_3", "sheet": "_sheet.png"}
+    named = {"json": "", "images": "_images_3", "sheet": "_sheet.png"}
     paths = {kind: f"film_shots{ending or '.json'}" for kind, ending in named.items()}
-    assert {name: ran.json["data"][name] for name in (*paths, "clips")} == {**paths, "clips": clips}
+    assert ran.json["data"]["outputs"] == {**paths, "clips": clips}
     assert [probe(clip).n_frames for clip in clips] == [50, 50, 50, 100]
     images = sorted(path.name for path in Path("film_shots_images_3").iterdir())
     assert images[:4] == [

@@ -301,7 +301,7 @@ def test_film_without_highlights_has_a_document_and_no_clips(run: Run, film: Pat
 
 def test_film_without_highlights_has_a_table_and_no_timeline(run: Run, film: Path) -> None:
     ran = run("highlights", film, *CPU, "--export", "otio", "--export", "csv", "--json")
-    assert ran.json["data"]["exports"] == ["film_highlights.csv"]
+    assert ran.json["data"]["outputs"]["csv"] == "film_highlights.csv"
     assert "film_highlights.otio: not written: the result has no moments" in ran.json["messages"]
 
 

@@ -122,7 +122,7 @@ def portable(text: str) -> str:
     return text.replace(home, "<home>").replace(str(Path.cwd()), "<here>")
 
 
-_ADDED = ("output", "outputs", "plot", "predictions", "up_to_date")
+_ADDED = ("outputs", "up_to_date")
 """Keys that `--json` adds to a document."""
 
 

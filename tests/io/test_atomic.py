@@ -75,10 +75,17 @@ def test_missing_folder_has_a_command_that_makes_it(tmp_path: Path, is_linked: b
 def test_full_disk_is_one_error(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     with (
-        pytest.raises(OutputError, match=r"out\.json: cannot be written \(No space left"),
+        pytest.raises(OutputError, match=r"out\.json: cannot be written \(No space left") as caught,
         atomic_write(target),
     ):
         raise OSError(28, "No space left on device")
+    assert caught.value.ends_batch
+
+
+def test_fault_of_a_file_does_not_end_a_batch(tmp_path: Path) -> None:
+    with pytest.raises(OutputError) as caught, atomic_write(tmp_path / "out.json"):
+        raise OSError(27, "File too large")
+    assert not caught.value.ends_batch
 
 
 def test_file_that_many_threads_write_is_always_whole(tmp_path: Path) -> None:

@@ -30,6 +30,13 @@ def test_hash_is_sha_256_of_the_standards_example(source: Path) -> None:
     assert hash_file(source) == EXAMPLE
 
 
+def test_source_that_cannot_be_read_is_named_by_its_path(tmp_path: Path) -> None:
+    """Who prints the error compares it with the input."""
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        provenance.identify_file(tmp_path)
+    assert caught.value.subject == str(tmp_path)
+
+
 @pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, (1 << 20) + 1])
 def test_hash_of_a_file_of_any_length(tmp_path: Path, size: int) -> None:
     (tmp_path / "random").write_bytes(content := os.urandom(size))

@@ -1,5 +1,6 @@
 """Queries as people give them."""
 
+import inspect
 import io
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import vidsum
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding.settings import Retrieval
@@ -37,6 +39,14 @@ def test_no_query_is_an_error() -> None:
     with pytest.raises(UsageError, match="no query") as caught:
         read_queries([])
     assert "query=" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("queries", [[], [""]])
+def test_a_missing_query_has_a_hint_that_works_in_python(queries: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        vidsum.ground("film.mp4", queries)
+    (keyword,) = eval(f"dict({caught.value.hint})")
+    assert keyword in inspect.signature(vidsum.ground).parameters
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n", "?!…", "\x00", "🎉"])

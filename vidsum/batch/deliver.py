@@ -249,7 +249,7 @@ def _describe_files(
         facts["clips"] = [str(path) for path in clips]
     state = {} if is_new else {"up_to_date": True}
     lines = answer.lines if is_new else (*answer.lines[:-1], f"{answer.lines[-1]} (unchanged)")
-    data = {**state, **({"outputs": facts} if item.is_nested else facts), **document}
+    data = {**state, "outputs": facts, **document}
     return replace(answer, data=data, lines=lines, messages=part.messages)
 
 
@@ -273,11 +273,12 @@ def _with_notices(
         elif isinstance(notice, EmptyResultError):
             messages.append(notice.message)
     errors = [Problem.of(fault) for fault in faults.values() if not isinstance(fault, EmptyResultError)]
-    written = [item.artifacts.files[kind] for kind in item.exports if kind not in faults]
-    lines = [str(path) if path in changed else f"{path} (unchanged)" for path in written]
+    written = {kind: item.artifacts.files[kind] for kind in item.exports if kind not in faults}
+    lines = [str(path) if path in changed else f"{path} (unchanged)" for path in written.values()]
+    exports = {kind: str(path) for kind, path in written.items()}
     return replace(
         answer,
-        data={**({"exports": [*map(str, written)]} if item.exports else {}), **answer.data},
+        data={**answer.data, "outputs": {**answer.data["outputs"], **exports}},
         lines=(*answer.lines, *lines),
         messages=tuple(dict.fromkeys(messages)),
         errors=tuple(dict.fromkeys(errors)),

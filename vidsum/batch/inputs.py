@@ -30,11 +30,6 @@ class BatchInput:
         """The name of the input in messages."""
         return self.url or self.path
 
-    @property
-    def is_nested(self) -> bool:
-        """Whether its files stand under `outputs` in the data of its answer."""
-        return self.artifacts is None or "output" not in self.artifacts.files
-
 
 def plain_inputs(names: Sequence[str]) -> list[BatchInput]:
     """Return inputs that are no videos."""

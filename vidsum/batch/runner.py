@@ -169,7 +169,7 @@ def _skipped(item: BatchInput) -> Reply | None:
     facts: dict[str, Any] = {kind: str(path) for kind, path in named.items()}
     if "clips" in item.artifacts.files:
         facts["clips"] = []
-    return Reply(data={"skipped": True, **({"outputs": facts} if item.is_nested else facts)}, lines=(line,))
+    return Reply(data={"skipped": True, "outputs": facts}, lines=(line,))
 
 
 def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Progress | None) -> None:

@@ -122,8 +122,8 @@ class CommonOptions:
 
     @property
     def makes_folders(self) -> bool:
-        """Whether missing folders are made: without `--output`, and where it is a template."""
-        return self.output is None or self.is_template
+        """Whether missing folders are made: not where `--output` alone names one file."""
+        return self.output is None or self.is_template or self.output_dir is not None
 
     @property
     def exports(self) -> bool:

@@ -25,7 +25,7 @@ def row_of(name: str, answer: Reply | None = None, columns: Mapping[str, Any] = 
         return {"input": name, "state": "not run"}
     state = _state_of(answer)
     is_there = state in ("done", "up to date")
-    outputs = answer.data.get("outputs") or {"output": answer.data.get("output")}
+    outputs = answer.data.get("outputs", {})
     return {
         **{column: _cell(answer.data, fact) for column, fact in columns.items() if is_there},
         "input": name,

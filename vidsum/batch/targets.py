@@ -71,7 +71,7 @@ def main_outputs(
 
     `--output-dir` keeps the folders of the inputs; see `folders_below`. A folder, which has no video or
     cannot be read, has no output. Raises UsageError: `--output` is one name for several inputs, or has
-    another suffix or an unknown field.
+    another suffix or an unknown field, or is absolute where there is an `--output-dir`.
     """
     from vidsum.pipelines.sources import is_folder  # with NumPy
 
@@ -83,16 +83,31 @@ def main_outputs(
         fault = (Mention("output"), f" names one file, but there are {len(inputs)} inputs")
         raise UsageError(fault, hint=output_names(f"{{stem}}{ending}"))
     targets = {
-        item.path: (
+        item.path: _in_folder(
             fill_template(output, item.path, item.number + 1, suffixes[0], item.url)
             if common.is_template
-            else Path(output)
+            else Path(output),
+            common,
+            item.folder,
         )
         for item in files
     }
     for target in targets.values():
         _require_output(target, suffixes)
     return targets
+
+
+def _in_folder(name: Path, common: CommonOptions, folder: str = "") -> Path:
+    """Return the path of a name of `--output`: in this folder of `--output-dir`, if there is one.
+
+    Raises UsageError: there is one, and the name is absolute.
+    """
+    if common.output_dir is None:
+        return name
+    if name.is_absolute():
+        fault = (Mention("output"), " is an absolute path, and excludes ", Mention("output_dir"))
+        raise UsageError(fault, hint=Mention("output", name.name), subject=name)
+    return common.output_dir / folder / name
 
 
 def with_files(
@@ -231,12 +246,13 @@ def plan_moment_files(
             hint = (Mention("output_dir", "FOLDER"), ", for more files")
             table_only = (Mention("output", "FILE.csv"), " writes one table of all inputs")
             raise UsageError(table_only, hint)
-        table = Path(str(common.output))
-        check_outputs("the table", [table], files_of_run(inputs, common))
-        _require_writable(table, common)
+        table = _in_folder(Path(str(common.output)), common)
+        reads = files_of_run(inputs, common)
+        check_outputs("the table", [table], reads, make_folders=common.makes_folders)
+        _require_writable(table, common, [table.parent] if common.makes_folders else ())
         common = replace(common, output="-")
     elif common.is_file:
-        _require_output(Path(str(common.output)), (".json", ".csv"))
+        _require_output(_in_folder(Path(str(common.output)), common), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
         raise only_json_error([*more, *(["clips"] if has_clips else [])])
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
@@ -246,7 +262,7 @@ def plan_moment_files(
     files = {}
     for source, json in main_outputs(inputs, f"_{kind}.json", (".json",), common).items():
         stem = json.stem.removesuffix(f"_{kind}")
-        named = {"output" if kind == "shots" else "json": json}
+        named = {"json": json}
         named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
         folder = common.clip_folder(json, clips=clips)
         files[source] = {**named, **({"clips": folder} if folder else {})}

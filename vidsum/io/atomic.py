@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
 
-from vidsum.errors import OutputError
+from vidsum.errors import OutputError, is_of_disk
 
 _STEM = 40  # letters of a name that the temporary one keeps: the whole could be as long as names may be
 _NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our endings have 35
@@ -63,7 +63,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot be written ({error.strerror or error})", subject=target) from error
+        fault = OutputError(f"cannot be written ({error.strerror or error})", subject=target)
+        fault.ends_batch = is_of_disk(error)
+        raise fault from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -103,7 +105,14 @@ def check_target(target: Path) -> None:
         missing = folder if target.is_symlink() else target.parent
         raise OutputError(f"no folder {missing}", f"mkdir -p {quote(str(missing))}", subject=target)
     if not os.access(folder, os.W_OK):
-        raise OutputError("the folder cannot be written to", subject=target)
+        fault = OutputError("the folder cannot be written to", subject=target)
+        fault.ends_batch = _is_read_only(folder)
+        raise fault
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Return whether a file system may only be read; False where the system cannot say."""
+    return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def make_folder(folder: Path) -> None:
@@ -112,7 +121,9 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise OutputError(f"cannot be made ({reason})", subject=folder) from error
+        fault = OutputError(f"cannot be made ({reason})", subject=folder)
+        fault.ends_batch = isinstance(error, OSError) and is_of_disk(error)
+        raise fault from error
 
 
 def check_folder(folder: Path) -> None:

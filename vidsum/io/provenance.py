@@ -27,9 +27,8 @@ def identify_file(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise missing_file(path, "cannot be read (no such file)") from error
     except OSError as error:
-        raise InputError(
-            f"cannot be read ({(error.strerror or str(error)).lower()})", subject=path.name
-        ) from error
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be read ({reason})", subject=path) from error
 
 
 def label_of(provenance: Mapping[str, Any], form: str = "") -> str:

@@ -129,7 +129,7 @@ class Artifacts:
             compose: returns the new document for the earlier one of the record, and whether an earlier file
                 belongs to the new result too, by its name in the record.
             is_fresh: whether the files of a kind need not be written.
-            optional: kinds without which the others are written.
+            optional: kinds without which the others are written, unless the disk is at fault.
             reads: files that nothing is written over.
 
         Returns the files that changed, the names of the deleted ones, and what the writers have to say.
@@ -178,7 +178,7 @@ class Artifacts:
             for warning in write_hidden(lambda path: write(result, path), shadow, self.files[kind]):
                 yield kind, warning
         except (InputError, OutputError, UsageError) as fault:
-            if not is_optional:
+            if not is_optional or fault.ends_batch:
                 raise
             yield kind, fault
 

@@ -44,7 +44,9 @@ def write_hidden(write: Callable[[Path], Iterable[str]], shadow: Path, target: P
         if not Path(error.subject).is_relative_to(shadow):
             raise
         path = target / Path(error.subject).relative_to(shadow)
-        raise OutputError(error.text, error.hint_text, subject=path) from error
+        fault = OutputError(error.text, error.hint_text, subject=path)
+        fault.ends_batch = error.ends_batch
+        raise fault from error
 
 
 def written(shadow: Path, target: Path) -> dict[Path, Path]:

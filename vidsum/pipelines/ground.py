@@ -94,7 +94,8 @@ def ground(
     holds no text, or a setting is out of range.
     """
     retrieval, extraction = moment_settings(ground, {"top_k": top_k, "model": model, **options})
-    return plan_moments(source, parse_queries(queries), retrieval, extraction, encode_text).run(progress)
+    texts = parse_queries(queries, "queries=['a person opens a door']")
+    return plan_moments(source, texts, retrieval, extraction, encode_text).run(progress)
 
 
 def moment_settings(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from vidsum.errors import InputError, Mention, UsageError, fill
+from vidsum.errors import InputError, Mention, Text, UsageError, fill
 from vidsum.grounding import vse_map
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
@@ -20,6 +20,7 @@ from vidsum.results.settings import WORDS
 from vidsum.results.transcript import SpokenQuery
 
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
+_EXAMPLE = Mention("query", "a person opens a door")
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
 
@@ -57,15 +58,15 @@ class Queries:
         )
 
 
-def parse_queries(queries: str | Sequence[str]) -> Queries:
-    """Check one query or several. Raises UsageError where one is not a text, or holds none."""
+def parse_queries(queries: str | Sequence[str], hint: Text | None = None) -> Queries:
+    """Check one query or several. Raises UsageError, with this hint: one is not a text, or holds none."""
     texts: Any = [queries] if isinstance(queries, str) else queries
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise UsageError(f"queries must be a text or several, not {queries!r}")
     texts = list(texts)
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise UsageError(f"queries must be texts, not {wrong[0]!r}")
-    return read_queries(texts)
+    return read_queries(texts, hint=hint)
 
 
 def read_queries(
@@ -74,12 +75,13 @@ def read_queries(
     spoken: Sequence[SpokenQuery] = (),
     *,
     skip: bool = False,
+    hint: Text | None = None,
 ) -> Queries:
     """Return the given queries, spoken queries, then queries of a file in UTF-8 or UTF-16 (`-` is stdin).
 
     The file has one per line; blank lines and lines that start with # are skipped. With `skip`, queries
     without text are left out where there are others. Raises UsageError: no query is given, or one holds no
-    text. InputError: the file cannot be read, or holds no text.
+    text; its hint is `hint`, or options of a command. InputError: the file cannot be read, or holds no text.
     """
     entries: list[tuple[str, str, SpokenQuery | None]]
     entries = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
@@ -89,9 +91,9 @@ def read_queries(
     if not entries:
         raise UsageError(
             "no query given",
-            hint=fill("{}, or {}", Mention("query", "a person opens a door"), Mention("queries", "FILE")),
+            hint=hint or fill("{}, or {}", _EXAMPLE, Mention("queries", "FILE")),
         )
-    read = [(_clean(place, text), recording) for place, text, recording in entries]
+    read = [(_clean(place, text, hint or _EXAMPLE), recording) for place, text, recording in entries]
     refused = [query for query, _ in read if isinstance(query, UsageError)]
     pairs = [(query, recording) for query, recording in read if isinstance(query, str)]
     if refused and not (skip and pairs):
@@ -122,7 +124,7 @@ def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     return queries
 
 
-def _clean(place: str, text: str) -> str | UsageError:
+def _clean(place: str, text: str, hint: Text) -> str | UsageError:
     """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         return UsageError("is not UTF-8", subject=place)
@@ -130,7 +132,6 @@ def _clean(place: str, text: str) -> str | UsageError:
     words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
     words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
-        hint = Mention("query", "a person opens a door")
         return UsageError(f"holds no text ({shorten(words)!r})", hint=hint, subject=place)
     return unicodedata.normalize("NFC", words)
 
