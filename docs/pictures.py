@@ -28,7 +28,8 @@ from vidsum.video.write import write_segments
 
 FOLDER = Path(__file__).parent / "images"
 _VIDEO = Path("big_buck_bunny.mp4")
-_COLOURS = 256
+LARGEST = 300_000
+"""Bytes of a picture. Larger ones get 256 colours, which may change the colour of something small."""
 _PIECE_S = 2.0
 _CHOSEN_PIECES = ((2, 8), (4, 8), (7, 8), (8, 12), (8, 9))
 """Of `_PIECE_S` each, by five annotators."""
@@ -171,6 +172,7 @@ def report() -> Image.Image:
     with _page(Path("report.html").resolve().as_uri(), 1100) as tab:
         tab.locator(".cut").nth(2).click()
         tab.mouse.wheel(0, -10_000)
+        tab.wait_for_timeout(1000)  # it scrolls, and the mouse must find the curve in its place
         curve = tab.locator(".chart svg").first.bounding_box()
         tab.mouse.move(curve["x"] + 0.62 * curve["width"], curve["y"] + curve["height"] / 2)
         return _photograph(tab, 1180, 18.5)
@@ -269,10 +271,12 @@ def main(names: Sequence[str]) -> None:
             shutil.copy(video, folder)
             os.chdir(folder)
             os.environ["VIDSUM_HOME"] = str(Path(folder, "home"))
-            picture = PICTURES[name]().convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
-            picture.save(FOLDER / f"{name}.png", optimize=True)
+            picture, file = PICTURES[name]().convert("RGB"), FOLDER / f"{name}.png"
+            picture.save(file, optimize=True)
+            if file.stat().st_size > LARGEST:
+                picture.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
             os.chdir(FOLDER)
-        print(f"{name}.png: {(FOLDER / f'{name}.png').stat().st_size / 1000:.0f} kB")
+        print(f"{name}.png: {file.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def test_pictures_are_made_by_the_script_and_are_on_pages() -> None:
 
 def test_pictures_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in pictures.FOLDER.iterdir()}
-    assert {name: size for name, size in sizes.items() if size > 300_000} == {}
+    assert {name: size for name, size in sizes.items() if size > pictures.LARGEST} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,6 +1,6 @@
 """Loudness of clips, measured by ITU-R BS.1770 in NumPy and SciPy, not by FFmpeg."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import av
@@ -11,8 +11,10 @@ from scipy.signal import lfilter, resample_poly
 from tests.conftest import deep
 from tests.media import SAMPLE_RATE, make_video
 from tests.video.clips import samples_of
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Interval, VideoInfo
+from vidsum.video import write
 from vidsum.video.aac import code_and_decode
+from vidsum.video.jumps import Jumps
 from vidsum.video.loudness import PEAK_DB, TOLERANCE_LU, measure_loudness, normalise, plan_normalisation
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
@@ -108,6 +110,22 @@ def test_clips_have_the_loudness(level_db: float, crest_db: float, target: float
     assert np.corrcoef(sound[0, ~quiet], before[0, ~quiet])[0, 1] > 0.7  # in step
     with av.open(str(clip)) as container:
         assert container.streams.audio[0].rate == SAMPLE_RATE
+
+
+def test_plan_begins_where_the_clip_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two pictures, a clip begins with the second: coding adds other peaks to another beginning."""
+    planned = list[Interval]()
+
+    def plan(info: VideoInfo, jumps: Jumps, segments: Sequence[Interval], *_: object) -> None:
+        planned.extend(segments)
+
+    monkeypatch.setattr(write, "_plan_loudness", plan)
+    samples = speech_like(3.0, -30)[0]
+    film = make_video(tmp_path / "film.mp4", n_frames=75, samples=samples).path
+    clip = tmp_path / "clip.mp4"
+    written = write_segments(probe(film), [(0.536, 1.0), (2.0, 3.0)], clip, loudness_lufs=-14)
+    assert [start_s for start_s, _ in planned] == [start_s for start_s, _ in written.segments]
+    assert written.segments[0][0] > 0.536
 
 
 def test_silence_is_unchanged(tmp_path: Path) -> None:

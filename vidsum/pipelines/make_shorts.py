@@ -189,7 +189,7 @@ class _Work:
         is_english = transcript.language in (None, "en")
         said = title_passages([part.texts for part in picked], embed, rest, is_english=is_english)
         return [
-            title or f"Part {number}, {format_short_time(part.start_s)}"
+            title or f"Part {number}, {format_short_time(int(part.start_s))}"
             for number, (title, part) in enumerate(zip(said, picked, strict=True), 1)
         ]
 

@@ -160,7 +160,12 @@ def write_segments(
             raise InputError("no frame of the segments to write can be decoded", subject=source)
         level = None
         if loudness_lufs is not None:
-            level = _plan_loudness(info, jumps, chosen, loudness_lufs, progress)
+            # from where the first picture is: coding adds other peaks to a sound that begins elsewhere
+            sounding = [
+                (float(first.tick * time_base), chosen[first.segment][1]),
+                *chosen[first.segment + 1 :],
+            ]
+            level = _plan_loudness(info, jumps, sounding, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, crf, style)
