@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -178,6 +179,8 @@ def run(words: Sequence[str] | None = None) -> int:
 def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        signal.signal(signal.SIGHUP, _stop)
     use_one_arena()
     gc.set_threshold(10_000)  # what is loaded stays: to look for waste in it takes a twentieth of a start
     warnings.showwarning = show_warning
@@ -204,8 +207,9 @@ def main() -> None:
 
 
 def _stop(signum: int, frame: object) -> None:
-    """On SIGTERM leave as on an error, so that temporary files are removed."""
-    print("stopped", file=sys.stderr)
+    """On SIGTERM or SIGHUP leave as on an error, so that temporary files are removed."""
+    with suppress(OSError):  # the terminal may be gone
+        print("stopped", file=sys.stderr)
     sys.exit(128 + signum)
 
 

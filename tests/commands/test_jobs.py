@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from tests.commands import dying, odd_worker
+from tests.commands.conftest import csv_rows
 from tests.conftest import deep
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
@@ -303,7 +304,8 @@ def test_jobs_stopped_batch_summary(film: Path) -> None:
 def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """A batch in two workers, one of which is held while it writes."""
     films = make_films(film, "a.mp4", "slow.mp4", "b.mp4")
-    command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
+    words = ["shots", *films, *UNIFORM, "--jobs", "2", "--table", "table.csv"]
+    command = [sys.executable, "-c", ODD_PARENT, *words]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     options: Any = {"start_new_session": True, "preexec_fn": heed_interruptions}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **options) as process:
@@ -314,17 +316,20 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "to_all"), [deep(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)]
+    ("number", "code", "to_all"),
+    [deep(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False), (signal.SIGHUP, 129, True)],
 )
 def test_jobs_interrupted(
     held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool
 ) -> None:
     worker = int(Path("held").read_text())
-    (os.killpg if to_all else os.kill)(held.pid, number)  # a terminal sends Ctrl-C to all
+    (os.killpg if to_all else os.kill)(held.pid, number)  # as a terminal does
     _, message = held.communicate(timeout=300)
     assert held.returncode == code
     last = message.decode().splitlines()[-1]  # lines of progress come before it where the machine is slow
     assert last in ("interrupted", "stopped")
+    assert "resource_tracker" not in message.decode()
+    assert "not run" in [row["state"] for row in csv_rows("table.csv")]
     assert not _is_running(worker)
     assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
 

@@ -36,7 +36,12 @@ CHOICES: list[dict[str, Any]] = [
     {"init": "xavier", "bound": "sigmoid"},
     {"fusion": "sum", "init": "he", "bound": "sigmoid"},
 ]
-MASK_CONFIGS = [MaskConfig(kind=kind, **choices) for kind in KINDS for choices in CHOICES]
+MASK_CONFIGS = [
+    MaskConfig(kind=kind, **choices)
+    for kind in KINDS
+    for choices in CHOICES
+    if MASK_TRAITS[kind].has_layers or not {"init", "bound"} & {*choices}  # which are about layers
+]
 each_model = pytest.mark.parametrize("name", CONFIGS)
 each_kind = pytest.mark.parametrize("mask", [None, *(MaskConfig(kind=kind, depth=3) for kind in KINDS)])
 

@@ -259,11 +259,14 @@ class Worker:
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Let Ctrl-C reach the parent only: workers inherit the signal mask of the thread that starts them."""
+    """Let the signals of a terminal, Ctrl-C and its end, reach the parent only.
+
+    Workers, and Python's process that tidies up after them, inherit the signal mask of who starts them.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:

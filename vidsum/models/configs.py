@@ -61,6 +61,7 @@ MASK_TRAITS: Mapping[MaskKind, MaskTraits] = MappingProxyType(
         "static": MaskTraits(is_fixed=True, is_square=True, has_layers=False, may_hide=True),
     }
 )
+_HIDING = [kind for kind, traits in MASK_TRAITS.items() if traits.may_hide]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +82,10 @@ class MaskConfig:
         "Linear layers of the mask (L).", 2, min=1, max=64, default_text="2; with `detr`, 32 on QVHighlights"
     )  # a ReLU follows each but the last; the papers went up to 64
     fusion: Fusion = option(
-        "Multiply logits by the mask, add it, or hide (static only): add (M - 1) * 10000, as SwinBERT.",
+        f"Multiply logits by the mask, add it, or hide ({', '.join(_HIDING)} only): add (M - 1) * 10000, as "
+        "SwinBERT.",
         None,
-        default_text="product; hide with --mask static",
+        default_text=f"product; hide with --mask {' or '.join(_HIDING)}",
     )
     shared: bool = option(
         "The first layer's mask for all layers, or one per layer.",
@@ -113,11 +115,11 @@ class MaskConfig:
             object.__setattr__(self, "fusion", default)  # the dataclass is frozen
         check(self)
         if self.fusion == "hide" and not self.traits.may_hide:
-            fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
-            raise UsageError(
-                fault,
-                hint=fill("{}, or {} or sum", Mention("mask", "static"), Mention("mask_fusion", "product")),
+            fault = (
+                f"hide is for {' and '.join(_HIDING)} masks, whose numbers are at most 1, not for {self.kind}"
             )
+            ways = Mention("mask", _HIDING[0]), Mention("mask_fusion", "product")
+            raise UsageError(fault, hint=fill("{}, or {} or sum", *ways))
         for name, default in (("init", "default"), ("bound", "none")):
             if not self.traits.has_layers and getattr(self, name) != default:
                 fault = (
