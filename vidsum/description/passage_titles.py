@@ -40,7 +40,7 @@ _LEAST_RARE: Final = 0.1  # of words that make a title
 _WORD: Final = r"[^\W_]+(?:['’.-][^\W_]+)*"
 _LINKS: Final = re.compile(
     r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|also|again|actually|basically|honestly|yeah|in fact|"
-    r"of course|you know|i mean)\b[,\s]+)+",
+    r"however|therefore|anyway|of course|you know|i mean)\b[,\s]+)+",
     re.IGNORECASE,
 )
 """Words that link a sentence to what was said before."""
