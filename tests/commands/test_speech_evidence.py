@@ -65,6 +65,14 @@ def test_cut_subtitles() -> None:
     assert [(item.start_s, item.end_s) for item in subtitles] == [(1, 2), (2, 3)]
 
 
+def test_cut_subtitles_keep_hyphens() -> None:
+    """Whisper begins a word with the hyphen that joins it to the one before."""
+    words = tuple(Word(at, at + 0.5, text, 0.9) for at, text in enumerate(("a", "three", "-week", "holiday")))
+    transcript = Transcript((Segment(0, 4, "a three-week holiday", 0.9, 0.0, words),), "en", 1.0, 10.0)
+    (cue,) = make_cues(cut_subtitles(transcript, [(1.0, 4.0)]))
+    assert cue.text == "three-week holiday"
+
+
 def test_subtitles_of_silence(film: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
     ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--save-subtitles")

@@ -66,7 +66,14 @@ def test_question_goes_with_its_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "second", ["It came from the East.", "And they came late.", "So few.", "from the far East it came."]
+    "second",
+    [
+        "It came from the East.",
+        "And they came late.",
+        "So few.",
+        "from the far East it came.",
+        "Wow, this was late.",
+    ],
 )
 def test_sentence_that_needs_another_goes_with_it(second: str) -> None:
     both = f"{OLD} {second}"

@@ -14,7 +14,7 @@ from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.subtitles import plan_subtitles
 from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
-from vidsum.results.cues import CueWord, make_cues
+from vidsum.results.cues import CueWord, join_words, make_cues
 from vidsum.results.moments import QueryMoments
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
@@ -131,12 +131,16 @@ def _cut(transcript: Transcript, start_s: float, end_s: float, shift_s: float) -
             low, high = max(segment.start_s, start_s), min(segment.end_s, end_s)
             if low < high:
                 yield replace(segment, start_s=low + shift_s, end_s=high + shift_s)
-        elif words := tuple(
-            shift_times(word, shift_s, -inf)
-            for word in segment.words
+            continue
+        pieces = to_cue_words([replace(segment, uncertain=False)])  # one a word, with any blank before it
+        said = [
+            (word, piece)
+            for word, piece in zip(segment.words, pieces, strict=True)
             if start_s <= (word.start_s + word.end_s) / 2 < end_s
-        ):
-            yield replace(segment, text=" ".join(word.text for word in words), words=words)
+        ]
+        if said:
+            words = tuple(shift_times(word, shift_s, -inf) for word, _ in said)
+            yield replace(segment, text=join_words(piece for _, piece in said), words=words)
 
 
 def export_subtitles(

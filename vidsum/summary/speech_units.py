@@ -25,7 +25,7 @@ SILENCE_S: Final = 0.3
 _FEW_WORDS: Final = 4  # a sentence of fewer says nothing by itself
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
-_LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still"))
+_LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still basically wow oh"))
 """English words that link a sentence to the one before: the rest may stand without it."""
 _JOINS: Final = re.compile(r"\W*(and|but|or|yet)\b", re.IGNORECASE)
 """Links that say how a sentence follows from the one before: a summary takes both."""
