@@ -68,8 +68,8 @@ def edit(
 ) -> Reply:
     """Correct a summary, highlights, a trimmed film, chapters, moments or a reel by hand, in a browser.
 
-    Of an MP4 that vidsum wrote, it corrects the result next to it. Of another video, it corrects
-    {video}_summary.json in the current folder, which is made if it is missing.
+    Of an MP4 next to its result, such as film_summary.mp4, it corrects that result. Of another video, it
+    corrects {video}_summary.json in the current folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
     again. Ctrl-C stops the server.
     """

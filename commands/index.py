@@ -111,8 +111,8 @@ def index(
                         run(work, inputs)
                 finally:  # moved videos are known by now
                     _report_missing(archive, named, common, prune=upkeep.prune)
-                    if not upkeep.watch:
-                        _report_photographs(archive, named, common)
+        if not upkeep.watch:
+            _report_photographs(archive, named, common)
 
 
 @contextlib.contextmanager

@@ -60,7 +60,8 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: with `--help`, the first sentences about the main options."""
-        super(Command, self if _ALL in ctx.meta else self._short()).format_help(ctx, formatter)
+        command = self if _ALL in ctx.meta else self._short()
+        TyperCommand.format_help(command, ctx, formatter)
 
     def _short(self) -> "Command":
         """Return a copy whose help is short: one process may print both."""

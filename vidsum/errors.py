@@ -157,7 +157,7 @@ def message_of(subject: str, text: str) -> str:
     return f"{redact(subject)}: {text}" if subject else text
 
 
-def is_of_disk(error: OSError) -> bool:
+def is_disk_fault(error: OSError) -> bool:
     """Return whether a disk or a quota is used up, or may only be read: what is written next fails too."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 

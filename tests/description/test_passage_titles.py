@@ -78,6 +78,8 @@ def test_single_word_is_no_title() -> None:
         ("We have nothing to fear.", "We have nothing to fear"),
         ("Actually, education is what matters most.", "Education is what matters most"),
         ("However, people, variety is a spice of life.", "People, variety is a spice of life"),
+        ("Spring is the best time of year.", "Spring is the best time of year"),
+        ("3D printers changed everything.", "3D printers changed everything"),
         (
             "I lifted every frame into the wind, and the brood was chilled within five minutes.",
             "I lifted every frame into the wind",

@@ -101,6 +101,7 @@ def insert_video(
 
 
 def forget_moved(connection: Database, digest: str) -> str | None:
+    """Remove the row of one file of a content that is gone, and return its path; None if all are there."""
     source = "FROM files JOIN videos ON videos.id = video WHERE sha256 = ? ORDER BY path"
     for (path,) in read_rows(connection, ["files.path"], source, (digest,)):
         if is_gone(path):

@@ -66,8 +66,8 @@ def _finish_next(
     """Wait for any input; return its position and result."""
     try:
         (reference, *_), _ = ray.wait([*running])
-    except SystemExit:  # on SIGTERM; Ray exits with a code of its own
-        sys.exit(128 + signal.SIGTERM)
+    except SystemExit as stopped:  # by SIGTERM Ray exits with a code of its own
+        sys.exit(stopped.code if stopped.code == 128 + signal.SIGHUP else 128 + signal.SIGTERM)
     item = inputs[position := running.pop(reference)]
     try:
         result: R = ray.get(reference)

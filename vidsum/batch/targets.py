@@ -1,5 +1,6 @@
 """Where results go: `--output`, `--output-dir`, `--export` and clips, checked before any work."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -100,12 +101,13 @@ def main_outputs(
 def _in_folder(name: Path, common: CommonOptions, folder: str = "") -> Path:
     """Return the path of a name of `--output`: in this folder of `--output-dir`, if there is one.
 
-    Raises UsageError: there is one, and the name is absolute.
+    Raises UsageError: there is one, and the name is absolute, or leads out of it.
     """
     if common.output_dir is None:
         return name
-    if name.is_absolute():
-        fault = (Mention("output"), " is an absolute path, and excludes ", Mention("output_dir"))
+    if name.is_absolute() or ".." in name.parts:
+        what = "an absolute path" if name.is_absolute() else "outside of the folder"
+        fault = (Mention("output"), f" is {what}, and excludes ", Mention("output_dir"))
         raise UsageError(fault, hint=Mention("output", name.name), subject=name)
     return common.output_dir / folder / name
 
@@ -192,7 +194,7 @@ def _require_writable(path: Path, common: CommonOptions, folders: Collection[Pat
     """
     from vidsum.outputs.alone import own_record, require_replaceable
 
-    if path.parent in folders:
+    if os.path.realpath(path.parent) in {os.path.realpath(folder) for folder in folders}:
         check_folder(path.parent)
     else:
         check_target(path)

@@ -29,7 +29,7 @@ from vidsum.checkpoints.registry import (
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.checkpoints.transfer import download
-from vidsum.errors import Mention, UsageError, WeightsError, fill, is_of_disk, unknown_name_error
+from vidsum.errors import Mention, UsageError, WeightsError, fill, is_disk_fault, unknown_name_error
 from vidsum.io.locks import lock_file
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.packages import require_extra
@@ -129,7 +129,7 @@ def lock_entry(name: str) -> Iterator[Path]:
                 shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         fault = WeightsError(f"{name} cannot be stored ({error.strerror or error})", subject=folder)
-        fault.ends_batch = is_of_disk(error)
+        fault.ends_batch = is_disk_fault(error)
         raise fault from error
 
 

@@ -47,7 +47,8 @@ _LINKS: Final = re.compile(
 _SUBORDINATE: Final = re.compile(
     r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|on|at|"
     r"by|from|with|during|until|it|this|that|these|they|he|she|there|here|let|"
-    r"or|to|you|maybe|perhaps|like|something|sometimes|who|what|which|first|thanks|many thanks|\w+ing|"
+    r"or|to|you|maybe|perhaps|like|something|sometimes|who|what|which|first|thanks|many thanks|"
+    r"(?!(?:spring|king|ring|morning|evening|nothing|something|everything|anything|building|thing)\b)[^\W\d_]+ing|"
     r"i (?:think|suppose|guess|just|want|know|believe|would|mean)|we can|i['’]\w+|"
     r"the (?:first|second|third|last|next|other|same|opposite|reason|answer|result))\b",
     re.IGNORECASE,
@@ -231,7 +232,10 @@ def _first_clause(sentence: str, *, is_english: bool) -> str:
 
 def _is_clause(text: str) -> bool:
     """Return whether the beginning of an English sentence stands alone: whole, with names and a capital."""
-    is_plain = text[:1].isupper() and not (_SUBORDINATE.match(text) or _UNNAMED.search(text))
+    first = text.lstrip("\"'“‘«¿¡(")[:1]
+    is_plain = (first.isupper() or first.isdigit()) and not (
+        _SUBORDINATE.match(text) or _UNNAMED.search(text)
+    )
     return is_plain and not _ENDS.search(text) and len(text.split()) >= _LEAST_WORDS[1]
 
 

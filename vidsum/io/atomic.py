@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
 
-from vidsum.errors import OutputError, is_of_disk
+from vidsum.errors import OutputError, is_disk_fault
 
 _STEM = 40  # letters of a name that the temporary one keeps: the whole could be as long as names may be
 _NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our endings have 35
@@ -64,7 +64,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
     except OSError as error:
         fault = OutputError(f"cannot be written ({error.strerror or error})", subject=target)
-        fault.ends_batch = is_of_disk(error)
+        fault.ends_batch = is_disk_fault(error)
         raise fault from error
 
 
@@ -122,7 +122,7 @@ def make_folder(folder: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         fault = OutputError(f"cannot be made ({reason})", subject=folder)
-        fault.ends_batch = isinstance(error, OSError) and is_of_disk(error)
+        fault.ends_batch = isinstance(error, OSError) and is_disk_fault(error)
         raise fault from error
 
 
@@ -135,9 +135,11 @@ def check_folder(folder: Path) -> None:
     if missing and os.path.lexists(place / missing[0]):
         fault = errno.ENOTDIR
     elif missing and not os.access(place, os.W_OK | os.X_OK):
-        fault = errno.EACCES
+        fault = errno.EROFS if _is_read_only(place) else errno.EACCES
     if fault:
-        raise OutputError(f"cannot be made ({os.strerror(fault)})", subject=folder)
+        refused = OutputError(f"cannot be made ({os.strerror(fault)})", subject=folder)
+        refused.ends_batch = fault == errno.EROFS
+        raise refused
 
 
 def nearest_folder(folder: Path) -> Path:

@@ -26,7 +26,7 @@ from urllib.parse import unquote
 import requests
 from filelock import Timeout
 
-from vidsum.errors import InputError, Mention, digest_of_url, is_of_disk
+from vidsum.errors import InputError, Mention, digest_of_url, is_disk_fault
 from vidsum.io.locks import lock_file
 from vidsum.io.network import (
     PACE,
@@ -114,7 +114,7 @@ def update_copy(
         raise InputError(fault, hint="run again", subject=url) from None
     except OSError as error:
         failed = InputError(f"cannot be stored ({error.strerror or error})", subject=target)
-        failed.ends_batch = is_of_disk(error)
+        failed.ends_batch = is_disk_fault(error)
         raise failed from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Self, TypedDict
+from typing import Annotated, Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ class ChapterFacts(TypedDict):
 
     duration_s: Length
     evidence: Annotated[str, rules(enum=("speech", "picture"))]  # where boundaries and titles come from
-    slides: Count  # of a talk, whose titles may be read; 0 in other videos
+    slides: NotRequired[Count]  # of a talk, whose titles may be read; 0 in other videos
     chapters: Annotated[Sequence[Chapter], rules(minItems=MIN_CHAPTERS)]
 
 

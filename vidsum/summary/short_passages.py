@@ -52,7 +52,7 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     opening: float = 0.0  # how well it begins and ends, in [0, 1]
-    worth: float = 1.0  # of its sentences, the mean over their time, and how certain they are
+    worth: float = 1.0  # the mean of its sentences over their time, times how certain the least certain is
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:

@@ -85,7 +85,8 @@ const split = async (time = video.currentTime) => {
   const part = group().parts.findLast(part => part.start_s <= time + 1e-3);
   if (time - part.start_s < LEAST_S || part.end_s - time < LEAST_S) return say(`A chapter must be ${LEAST_S} s at least: ${clock(time)} is too near to where one begins or ends.`, true);
   const sentence = film.sentences.find(said => said[1] > time + .05)?.[2] ?? "";
-  const title = sentence.length > TITLE ? sentence.slice(0, sentence.lastIndexOf(" ", TITLE)) : sentence;
+  const blank = sentence.lastIndexOf(" ", TITLE); // there is none in Japanese
+  const title = sentence.length > TITLE ? sentence.slice(0, blank > 0 ? blank : TITLE) : sentence;
   await send("/api/decide", { action: "split", start_s: time, title: title.trim() || "New chapter" }, `Split: a chapter begins at ${clock(time)}.`);
   const number = group().parts.findIndex(part => Math.abs(part.start_s - time) < .1);
   byId("parts").children[number]?.querySelector("input").select();
