@@ -84,6 +84,12 @@ def test_absolute_name_of_an_output_excludes_an_output_dir(run: Run, film: Path)
         run("shots", film, "-o", name, "--output-dir", "out", code=2, error=fault)
 
 
+def test_name_of_an_output_stays_in_the_output_dir(run: Run, film: Path) -> None:
+    fault = "../film.json: --output is outside of the folder, and excludes --output-dir\n"
+    run("shots", film, "-o", "../{stem}.json", "--output-dir", "out", code=2, error=fault)
+    assert not Path("out").exists()
+
+
 def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed, opened = (
         folder / "a",
