@@ -20,6 +20,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.commands.app import COMMANDS
 from vidsum.commands.options import leaves_of
 from vidsum.features.settings import EXTRACTORS
+from vidsum.io.paths import home
 from vidsum.models.configs import MaskKind
 from vidsum.results.settings import ExportFormat
 from vidsum.summary.settings import SHIPPED_MODELS, SUMMARIZERS
@@ -111,6 +112,10 @@ def _compare(
     monkeypatch: pytest.MonkeyPatch,
     precision: str | None = None,
 ) -> None:
+    cache = folder / "home"  # of this test: what is known of a video is searched too
+    cache.mkdir()
+    (cache / "weights").symlink_to(home() / "weights")
+    monkeypatch.setenv("VIDSUM_HOME", str(cache))
     console.prepare(folder, shared)
     monkeypatch.chdir(folder)
     for page in pages:

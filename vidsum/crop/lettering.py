@@ -16,7 +16,7 @@ _LOWEST: Final = 0.65  # of the height: lines begin below it
 _HEIGHTS: Final = (0.022, 0.085)  # least and largest height of a letter, as fractions of the short side
 _MIN_CONTRAST: Final = 70.0  # levels between strokes and what is around them
 _MIN_LETTERS: Final = 7  # letters of a line
-_MIN_LINES: Final = 2  # lines of a screen of text
+_MIN_LINES: Final = 3  # lines of a screen of text: a title and two points
 _MIN_LEVEL_RATIO: Final = 0.75  # between the levels of two letters of a line
 _MAX_GAP: Final = 1.3  # between neighbours, in heights of a letter
 
