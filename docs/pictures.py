@@ -32,7 +32,7 @@ LARGEST = 300_000
 """Bytes of a picture. Larger ones get 256 colours, which may change the colour of something small."""
 _PIECE_S = 2.0
 _CHOSEN_PIECES = ((2, 8), (4, 8), (7, 8), (8, 12), (8, 9))
-"""Of `_PIECE_S` each, by five annotators."""
+"""Two pieces of `_PIECE_S`, by their numbers, that each of five made-up annotators chose."""
 _SUBTITLES = (
     (4.0, 6.6, "Nobody is awake yet."),
     (6.8, 9.4, "A tall fir tree stands at the edge of the wet meadow."),

@@ -37,7 +37,7 @@ with av.open(sys.argv[1]) as container:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took."""
+    """The costs of a process: time and memory."""
 
     wall_s: float
     processor_s: float

@@ -67,7 +67,7 @@ WARM_UP = 2.0  # epochs
 SOURCES: Mapping[str, Sequence[MomentSource]] = {"mrnet": ("spans",)}
 """Where moments come from; DETR models have spans, as published, and runs of saliency, as `ground` takes."""
 PARTS = ("", "query", "video")
-"""What is exchanged for that of another query."""
+"""The part of the input that another query gives: an ablation."""
 MEASURES = ("R1 .5", "R1 .7", "mAP")
 BEST, LOG = "best.safetensors", "log.csv"
 Measures = dict[str, list[Any]]  # qid -> [YouTube video, R1 .5, R1 .7, mAP]
@@ -118,33 +118,33 @@ def print_epoch(name: str, done: float, total: float) -> None:
         print(f"{name}: {done:.0f} of {total:.0f} epochs, {processor_s():.0f} s", flush=True)
 
 
-class Asked(NamedTuple):
+class QueryInput(NamedTuple):
     """The numbers of the queries whose video, and whose text, a model gets."""
 
     video: int
     text: int
 
 
-def asked(part: str, numbers: Sequence[int], data: Data) -> Iterator[Asked]:
-    """What each query of a fold is asked with: the video or the text of another one, or its own."""
+def exchange_inputs(part: str, numbers: Sequence[int], data: Data) -> Iterator[QueryInput]:
+    """Yield the input for each query of a fold, in which a part may come from another query."""
     for place, number in enumerate(numbers):
         others = (*numbers[place + 1 :], *numbers[:place])
         other = next(n for n in others if data.queries[n].video != data.queries[number].video)
         yield {
-            "": Asked(number, number),
-            "query": Asked(number, other),
-            "video": Asked(other, number),
+            "": QueryInput(number, number),
+            "query": QueryInput(number, other),
+            "video": QueryInput(other, number),
         }[part]
 
 
-def by_model(model: MomentModel, data: Data, ask: Asked) -> list[Moment]:
+def by_model(model: MomentModel, data: Data, ask: QueryInput) -> list[Moment]:
     """The model's moments; MRNet reads no words, but the vector that its guide comes from."""
     vector = data.vectors[ask.text, None]
     words = data.examples[ask.text].words if model.max_words else vector
     return ground_video(model, data.videos[ask.video], [words], vector, MAX_MOMENTS)[0].moments
 
 
-def by_similarity(data: Data, ask: Asked) -> list[Moment]:
+def by_similarity(data: Data, ask: QueryInput) -> list[Moment]:
     """Moments of the mean of the cosine over three clips."""
     video = data.videos[ask.video]
     curve = similarity(video, data.vectors[ask.text, None])[0]
@@ -153,11 +153,11 @@ def by_similarity(data: Data, ask: Asked) -> list[Moment]:
 
 
 def measure(
-    numbers: Sequence[int], data: Data, answer: Callable[[Asked], list[Moment]], part: str = ""
+    numbers: Sequence[int], data: Data, answer: Callable[[QueryInput], list[Moment]], part: str = ""
 ) -> Measures:
     """The official measures of the answers to each query, part of which is another's."""
     measures: Measures = {}
-    for number, ask in zip(numbers, asked(part, numbers, data), strict=True):
+    for number, ask in zip(numbers, exchange_inputs(part, numbers, data), strict=True):
         query, moments = data.queries[number], answer(ask)
         spans = stack_intervals([[moment.interval for moment in moments]], MAX_MOMENTS)
         scores = np.full((1, MAX_MOMENTS), -np.inf)

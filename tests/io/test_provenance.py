@@ -31,7 +31,7 @@ def test_hash_is_sha_256_of_the_standards_example(source: Path) -> None:
 
 
 def test_source_that_cannot_be_read_is_named_by_its_path(tmp_path: Path) -> None:
-    """Who prints the error compares it with the input."""
+    """The code that prints an error compares this path with the input."""
     with pytest.raises(InputError, match="cannot be read") as caught:
         provenance.identify_file(tmp_path)
     assert caught.value.subject == str(tmp_path)
