@@ -161,10 +161,8 @@ def write_segments(
         level = None
         if loudness_lufs is not None:
             # from where the first picture is: coding adds other peaks to a sound that begins elsewhere
-            sounding = [
-                (float(first.tick * time_base), chosen[first.segment][1]),
-                *chosen[first.segment + 1 :],
-            ]
+            first_s, (_, end_s) = float(first.tick * time_base), chosen[first.segment]
+            sounding = [(first_s, end_s), *chosen[first.segment + 1 :]]
             level = _plan_loudness(info, jumps, sounding, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
@@ -174,18 +172,15 @@ def write_segments(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
     written = tuple(timeline.segments)
-    warnings = [*describe_gaps(chosen, written), *jumps.describe()]
-    warnings += _describe_sound(info, sound)
-    if level:
-        warnings += level.describe()
-    if hdr := describe_hdr(source, stream):
-        warnings.append(hdr)
-    if log.errors:
-        warnings.append(f"damaged packets skipped: {log.errors}")
-    if log.damaged:
-        warnings.append(f"damaged frames: {log.damaged} of the {log.frames} read")
+    warnings = (
+        *describe_gaps(chosen, written),
+        *jumps.describe(),
+        *_describe_sound(info, sound),
+        *(level.describe() if level else ()),
+        *_describe_pictures(source, stream, log),
+    )
     duration_s, has_audio = float(timeline.end_s), sound is not None
-    return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
+    return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, warnings)
 
 
 def _plan_loudness(
@@ -222,6 +217,15 @@ def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]
         yield CANCELLED
     if info.has_audio and sound is None:
         yield "the sound cannot be decoded and is left out"
+
+
+def _describe_pictures(source: Path, stream: av.video.stream.VideoStream, log: DecodeLog) -> Iterator[str]:
+    if hdr := describe_hdr(source, stream):
+        yield hdr
+    if log.errors:
+        yield f"damaged packets skipped: {log.errors}"
+    if log.damaged:
+        yield f"damaged frames: {log.damaged} of the {log.frames} read"
 
 
 def _write_tracks(
