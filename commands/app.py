@@ -208,8 +208,13 @@ def main() -> None:
 
 def _stop(signum: int, frame: object) -> None:
     """On SIGTERM or SIGHUP leave as on an error, so that temporary files are removed."""
-    with suppress(OSError):  # the terminal may be gone
+    try:
         print("stopped", file=sys.stderr)
+    except OSError:  # the terminal is gone: what is written to it on the way out would fail with another code
+        with suppress(OSError):
+            sys.stdout.flush()
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(128 + signum)
 
 

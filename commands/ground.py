@@ -205,11 +205,13 @@ def ground_one(
         page_clips=clip_place(item, stem),
         prints_only=has_table,
     )
-    hide_scores = has_table or common.to_stdout or not is_batch
-    return answer if item.number else _with_notes(answer, retrieval, common, hide_scores=hide_scores)
+    compares_videos = is_batch and not has_table and not common.to_stdout
+    return answer if item.number else _with_notes(answer, retrieval, common, compares_videos=compares_videos)
 
 
-def _with_notes(answer: Reply, retrieval: Retrieval, common: CommonOptions, *, hide_scores: bool) -> Reply:
+def _with_notes(
+    answer: Reply, retrieval: Retrieval, common: CommonOptions, *, compares_videos: bool
+) -> Reply:
     """Add what else could be searched, a better space, and what scores of several videos do not say."""
     queries, lines = answer.data["queries"], list(answer.lines)
     if retrieval.evidence == "auto" and not retrieval.without:
@@ -217,7 +219,7 @@ def _with_notes(answer: Reply, retrieval: Retrieval, common: CommonOptions, *, h
     matches = [query.get("present") for query in queries]
     if retrieval.space == "auto" and retrieval.model in ("auto", "similarity"):
         lines += suggest_space(answer.data["space"], matches, common)
-    notes = () if hide_scores or None not in matches else (_SCORES_NOTE,)
+    notes = (_SCORES_NOTE,) if compares_videos and None in matches else ()
     return replace(answer, lines=tuple(lines), messages=(*answer.messages, *notes))
 
 

@@ -191,6 +191,15 @@ def test_vtt_is_read_back(cues: Cues) -> None:
     assert_same_cues(parse_subtitles(to_vtt(cues)), cues)
 
 
+def test_cues_of_subrip_are_numbered_from_one() -> None:
+    text = to_srt([(1.0, 2.5, "Hi"), (3661.25, 3662.0, "you")])
+    assert text == "1\n00:00:01,000 --> 00:00:02,500\nHi\n\n2\n01:01:01,250 --> 01:01:02,000\nyou\n"
+
+
+def test_cues_of_webvtt_have_points_in_their_times() -> None:
+    assert to_vtt([(1.0, 2.5, "a < b")]) == "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\na &lt; b\n"
+
+
 @given(some_cues)
 def test_srt_without_tags_is_read_back(cues: Cues) -> None:
     plain = [cue for cue in cues if not set(cue[2]) & set("<>&")]

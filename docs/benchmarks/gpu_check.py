@@ -27,7 +27,7 @@ from vidsum.lab.training.train_mrnet import MomentBatch, mrnet_loss, train_mrnet
 from vidsum.models.attention import retention as forms
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.clip_networks import I3D
-from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import LIGHT_HEAD, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import build
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
@@ -177,7 +177,7 @@ def training(check: Check) -> None:
         windows = torch.rand(n_videos, 4, 1, 1) / 2 + torch.tensor([0.0, 0.3])
         clips, queries = torch.randn(n_videos, n_clips, 500), torch.randn(n_videos, 4, 768)
         videos = MomentBatch(clips, queries, is_query, windows)
-        head = HEADS["light" if check.small else "paper"]
+        head = LIGHT_HEAD if check.small else {}
         model = MRNet(MRNetConfig(clips=n_clips, **head, **sizes))
         _steps(check, "MRNet, 4 queries", model, lambda m: mrnet_loss(m, videos, LossSettings()), n_videos)
         clips, words = (torch.randn(batch, n, dim) for n, dim in ((75, 2818), (32, 512)))
@@ -210,7 +210,7 @@ def real_training(check: Check) -> None:
     from tests.lab.training.toy import Toy, draw_data, draw_moments
 
     toy = Toy(n_videos=32 if check.small else 600)
-    sizes = replace(MRNetConfig(**HEADS["light"]), d=16, d_ff=16, heads=2, layers=1)
+    sizes = replace(MRNetConfig(**LIGHT_HEAD), d=16, d_ff=16, heads=2, layers=1)
     loop = LoopSettings(epochs=3 if check.small else 20)
     settings = MRNetSettings(model=sizes, loop=loop, lr=1e-3, device=str(check.device))
     with TemporaryDirectory() as folder:

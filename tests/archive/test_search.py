@@ -345,6 +345,15 @@ def test_negation_in_speech_alone_needs_no_warning(talks: Archive) -> None:
     assert talks.query_warnings("not blue", SearchOptions(evidence="speech")) == ()
 
 
+def test_speech_is_found_in_as_many_videos_as_are_wanted(
+    talks: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.archive.stored_evidence._N_CANDIDATES", 1)
+    found = {count: talks.search("blue", count, evidence="speech", per_video=1) for count in (1, 2)}
+    names = {count: [Path(match.video).name for match in matches] for count, matches in found.items()}
+    assert names == {1: ["film.mp4"], 2: ["film.mp4", "sea.mp4"]}
+
+
 def test_search_of_pictures_finds_no_speech(talks: Archive) -> None:
     assert {item.evidence for item in talks.search("blue", evidence="picture")} == {"picture"}
 

@@ -103,6 +103,24 @@ def test_files_of_other_programs(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("ALTER TABLE shots ADD COLUMN more", "shots"),
+        ("CREATE TABLE mine (x)", "mine"),
+        ("CREATE VIEW seen AS SELECT path FROM files", "seen"),
+        ("DROP TABLE evidence", "evidence"),
+    ],
+    ids=["column", "table", "view", "missing"],
+)
+def test_the_table_that_is_not_as_vidsum_makes_it_is_named(file: Path, statement: str, name: str) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute(statement)
+    connection.close()
+    with pytest.raises(InputError, match=f"is damaged \\('{name}' in it is not as vidsum makes it"):
+        connect(file, create=False)
+
+
 def test_damaged_archive(file: Path) -> None:
     connection = connect(file, create=False)
     for number in range(200):

@@ -19,6 +19,7 @@ from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
+from vidsum.pipelines.file_steps import run_steps
 from vidsum.summary.highlight_scenes import HighlightParams
 
 
@@ -53,6 +54,10 @@ def needs_workers(inputs: Any, common: CommonOptions, *, is_isolated: bool) -> b
     return common.jobs > 1
 
 
+def run_guarded_here(common: CommonOptions, *arguments: Any) -> Any:
+    return run_steps(*arguments)
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache and a current folder of the test's own."""
@@ -62,6 +67,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     # what a test replaces is not replaced in other processes; test_jobs.py has them
     monkeypatch.setattr("vidsum.batch.runner.needs_workers", needs_workers)
+    monkeypatch.setattr("vidsum.commands.reel.run_guarded_steps", run_guarded_here)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home

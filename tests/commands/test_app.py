@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -307,6 +309,37 @@ def test_interrupt_while_loading(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.undo()
     assert left.value.code == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+BUSY = """
+import time
+from vidsum.commands import app
+
+def run():
+    try:
+        print("busy", flush=True)
+        time.sleep(300)
+    finally:
+        print("not done", flush=True)
+
+app.run = run
+app.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
+def test_exit_code_where_the_terminal_is_gone() -> None:
+    import pty
+
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-c", BUSY]
+    streams: Any = {"stdin": end, "stdout": end, "stderr": end}
+    with subprocess.Popen(command, **streams, env=os.environ | {"PYTHONPATH": str(ROOT)}) as process:
+        os.close(end)
+        assert b"busy" in os.read(terminal, 100)
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(300) == 128 + signal.SIGHUP
 
 
 @pytest.mark.parametrize("settings", [[], deep(["--json"]), deep(["-o", "-"])])

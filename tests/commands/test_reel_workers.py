@@ -8,12 +8,13 @@ from tests.commands import deadly_reader
 from tests.commands.test_reel import clip, names_of, photograph
 from tests.program import Run, read_valid
 from vidsum.batch import workers
+from vidsum.batch.runner import run_guarded_steps
 
 pytestmark = pytest.mark.usefixtures("loads")
 
 
 def test_files_that_kill_their_reader_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.batch.runner.needs_workers", lambda *_, **__: True)
+    monkeypatch.setattr("vidsum.commands.reel.run_guarded_steps", run_guarded_steps)
     monkeypatch.setattr(workers, "_prepare", deadly_reader.prepare)
     clip(Path("a.mp4"), "red")
     clip(Path("unreadable.mp4"), "green", seconds=1)

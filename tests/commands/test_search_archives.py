@@ -8,6 +8,7 @@ import pytest
 
 from tests.archive.made import film, use_archive
 from tests.program import Run
+from vidsum.times import to_srt
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +77,10 @@ def test_the_shared_variable_names_one_archive(run: Run, monkeypatch: pytest.Mon
     monkeypatch.setenv("VIDSUM_ARCHIVE", "b.vidsum")
     run("search", "red", "-o", "found.json")
     assert json.loads(Path("found.json").read_text())["archive"] == "b.vidsum"
+
+
+def test_negation_that_was_said_needs_no_warning(run: Run) -> None:
+    Path("a.srt").write_text(to_srt([(0.5, 3.0, "It is not green.")]))
+    run("index", "a.mp4", "--archive", "a.vidsum")
+    messages = {name: run("search", "it is not green", "--archive", f"{name}.vidsum").err for name in "ab"}
+    assert {name: "negation" in message for name, message in messages.items()} == {"a": False, "b": True}

@@ -52,6 +52,12 @@ def test_piece_has_whole_sentences() -> None:
     assert choose_pieces([(10, 40)], curve, TIMES, said, 3.0) == [(19.4, 23.6)]
 
 
+def test_sentence_that_begins_far_from_a_piece_does_not_move_it() -> None:
+    curve = np.where((TIMES >= 20) & (TIMES < 23), 1, 0.1).astype(np.float32)
+    assert choose_pieces([(10, 40)], curve, TIMES, spoken((17.9, 25.1)), 3.0) == [(20, 23)]
+    assert choose_pieces([(10, 40)], curve, TIMES, spoken((18.1, 24.9)), 3.0) == [(18.1, 24.9)]
+
+
 @given(st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 20)), min_size=1, max_size=5), st.booleans())
 def test_piece_lies_in_its_unit(spans: list[tuple[float, float]], has_curve: bool) -> None:
     units = [(start, start + length) for start, length in spans]

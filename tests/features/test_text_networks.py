@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.features.text_boxes import FoundBox, cut_line, find_bands, find_boxes, is_tall, sort_boxes
+from vidsum.features.text_boxes import (
+    FoundBox,
+    cut_line,
+    find_bands,
+    find_boxes,
+    is_tall,
+    sort_boxes,
+    stretch,
+)
 from vidsum.features.text_networks import TextRecognizer, input_size
 
 
@@ -122,6 +130,24 @@ def recognizer() -> TextRecognizer:
         get_modelmeta=lambda: SimpleNamespace(custom_metadata_map={"character": "a\nb"}),
     )
     return TextRecognizer(session)
+
+
+def test_faint_line_is_stretched_from_black_to_white() -> None:
+    faint = np.linspace(100, 120, 300).round().astype(np.uint8).reshape(10, 30)
+    stretched = stretch(faint).ravel().astype(int)
+    assert (stretched[0], stretched[-1]) == (0, 255)
+    assert np.diff(stretched).min() >= 0
+    assert stretched[150] == pytest.approx(127, abs=10)
+
+
+def test_single_pixels_do_not_limit_the_contrast_of_a_line() -> None:
+    faint = np.tile(np.array([100, 120], np.uint8), (10, 150))
+    faint[0, 0], faint[0, 1] = 0, 255
+    assert {*np.unique(stretch(faint))} == {0, 255}
+
+
+def test_even_line_gets_no_contrast() -> None:
+    assert np.ptp(stretch(np.full((10, 30), 77, np.uint8))) == 0
 
 
 def test_columns_of_a_letter_are_the_letter_once(recognizer: TextRecognizer) -> None:

@@ -19,7 +19,7 @@ from vidsum.grounding.chosen_model import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
-from vidsum.models.configs import HEADS
+from vidsum.models.configs import LIGHT_HEAD
 from vidsum.models.detr_models import MODELS
 from vidsum.types import FloatArray
 
@@ -43,7 +43,7 @@ def save(path: Path, name: str = "qd-detr", guided: bool = False) -> str:
     features = {"space": "vse", "clip_s": 1.0, "guided": guided}
     own: Any = {"dim_video": 6 + guided, "words": 3, "decoder_layers": 1}
     if name == "mrnet":
-        own = {"dim_video": 4 + guided, **HEADS["light"]}
+        own = {"dim_video": 4 + guided, **LIGHT_HEAD}
     return str(save_untrained(path, name, features, clips=16, layers=1, dim_query=4, **own))
 
 

@@ -18,7 +18,7 @@ from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample
-from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import LIGHT_HEAD, DETRConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, build
 from vidsum.models.mrnet import MRNet, Scores
@@ -27,7 +27,7 @@ from vidsum.types import FloatArray
 CLIPS = 16
 SMALL: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}
 DETR = DETRConfig(dim_video=6, dim_query=4, clips=CLIPS, words=3, decoder_layers=1, n_moments=3, **SMALL)
-MRNET = MRNetConfig(dim_video=4, dim_query=4, clips=CLIPS, **SMALL, **HEADS["light"])
+MRNET = MRNetConfig(dim_video=4, dim_query=4, clips=CLIPS, **SMALL, **LIGHT_HEAD)
 FAMILIES = ("mrnet", "detr")
 NAMES = ("mrnet", *MODELS)
 BY_FAMILY = pytest.mark.parametrize("family", FAMILIES)

@@ -183,6 +183,14 @@ def test_a_folder_that_could_not_be_made_is_named(tmp_path: Path, monkeypatch: p
     check_folder(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "name", ["n" * 300, "a/" + "n" * 300, "n" * 300 + "/a", "/".join(["n" * 200] * 25)], ids=range(4)
+)
+def test_a_folder_with_a_name_that_is_too_long_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError, match=r"cannot be made .*name too long"):
+        check_folder(tmp_path / name)
+
+
 @pytest.mark.parametrize("name", ["f", "é" * 110], ids=["short", "longest"])
 def test_name_that_is_short_enough_stays(name: str) -> None:
     assert shortened(name) == name

@@ -14,7 +14,14 @@ from vidsum.errors import UsageError
 from vidsum.models.attention import learned_mask
 from vidsum.models.attention.heads import initialise
 from vidsum.models.attention.learned_mask import MASKS, Mask, SoftMask
-from vidsum.models.configs import HEADS, MASK_TRAITS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import (
+    LIGHT_HEAD,
+    MASK_TRAITS,
+    DETRConfig,
+    FullTransNetConfig,
+    MaskConfig,
+    MRNetConfig,
+)
 from vidsum.models.detr_models import MODELS, build
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.mrnet import MRNet
@@ -22,7 +29,7 @@ from vidsum.models.mrnet import MRNet
 T, DIM = 8, 6
 CONFIGS: dict[str, Any] = {
     "fulltransnet": FullTransNetConfig(dim_in=DIM, d=16, layers=2, heads=2, d_ff=8, window=3, t_max=T),
-    "mrnet": MRNetConfig(dim_video=DIM, dim_query=DIM, clips=T, d=16, heads=2, d_ff=8, **HEADS["light"]),
+    "mrnet": MRNetConfig(dim_video=DIM, dim_query=DIM, clips=T, d=16, heads=2, d_ff=8, **LIGHT_HEAD),
     **dict.fromkeys(
         MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=16, heads=2, d_ff=8)
     ),

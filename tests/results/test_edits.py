@@ -376,6 +376,32 @@ def rename(start_s: float, title: str) -> Any:
     return {"action": "rename", "start_s": start_s, "title": title}
 
 
+@pytest.mark.parametrize(
+    ("decision", "by_hand"),
+    [
+        (rename(16, "New"), [False, True, False, False]),
+        (split(50, "New"), [False, False, False, True, True]),
+        ({"action": "merge", "start_s": 16}, [True, False, False]),
+        (move(15, 27.5, 15, 25), [False, True, True, False]),
+        (move(15, 27.5, 17, 27.5), [True, True, False, False]),
+    ],
+    ids=["rename", "split", "merge", "move the end", "move the start"],
+)
+def test_chapters_that_a_decision_changes_are_by_hand(decision: Any, by_hand: list[bool]) -> None:
+    (state,) = edit_groups(chapters(), [decision])
+    assert [part.by_hand for part in state.parts] == by_hand
+
+
+@pytest.mark.parametrize(
+    ("decision", "title"),
+    [(rename(16, " \n"), "Part 2"), (split(21, " "), "Part 2"), (rename(50, "Last"), "Part 2")],
+    ids=["renamed to nothing", "split without a title", "another is renamed"],
+)
+def test_chapter_keeps_its_title(decision: Any, title: str) -> None:
+    named = apply_decisions(chapters(), [decision]).chapters
+    assert next(part.title for part in named if part.start_s == 15) == title
+
+
 CHAPTERS = st.lists(
     st.one_of(
         st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),

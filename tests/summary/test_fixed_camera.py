@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vidsum.models.scaling import logit
 from vidsum.results.features import Features
 from vidsum.summary.fixed_camera import has_cut, is_fixed, prefer_events, usual_picture
 from vidsum.summary.score import ScoredVideo
@@ -48,6 +49,15 @@ def test_order_among_events_and_within_the_usual_picture_stays() -> None:
     before.importance[40:46] += 0.2  # a part of the visit
     after = prefer_events(before, VISIT, FIXED).importance
     assert after[40:46].min() > after[46:52].max()
+
+
+def test_events_gain_as_much_as_the_usual_picture_loses() -> None:
+    before = scored(VISIT)
+    after = prefer_events(before, VISIT, FIXED)
+    gains = logit(after.importance) - logit(before.importance)
+    is_room = VISIT.array[:, 0] > 0.5
+    assert gains[~is_room] == pytest.approx(-gains[is_room].mean(), rel=0.01)
+    assert gains[is_room] == pytest.approx(gains[is_room].mean(), rel=0.01)
 
 
 def test_reason_says_that_the_camera_is_fixed() -> None:

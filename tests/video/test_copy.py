@@ -60,6 +60,13 @@ def test_copy_has_exactly_the_frames_of_its_segments(kind: str, made: Made, clip
     assert set(frames_within(video, tuple(segments))) <= set(expected)
 
 
+@pytest.mark.parametrize("has_sound", [True, False])
+def test_copy_says_whether_it_has_sound(has_sound: bool, tmp_path: Path, clip: Path) -> None:
+    film = make_video(tmp_path / "film.mp4", n_frames=50, sound=has_sound)
+    written = copy_segments(probe(film.path), [(0.0, 1.0)], clip)
+    assert (written.has_audio, probe(clip).has_audio) == (has_sound, has_sound)
+
+
 @given(edges=st.lists(st.integers(0, 3999), min_size=2, max_size=8, unique=True).map(sorted))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_copied_segments_grow_to_key_frames(edges: list[int], b_frames: MadeVideo, clip: Path) -> None:

@@ -29,6 +29,13 @@ def test_strict_is_kept_where_pyav_replaces_opencv(tmp_path: Path) -> None:
         list(read_frames(probe(path), [Sampling(2.0)], reader="opencv", strict=True))
 
 
+@pytest.mark.parametrize("reader", ["pyav", "opencv"])
+def test_strict_reader_skips_no_frame(reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    film = make_video(tmp_path / "a%b.mkv", n_frames=50)  # which PyAV reads instead of OpenCV
+    monkeypatch.setattr("vidsum.video.read.FrameSkipper", None)
+    assert len(list(read_frames(probe(film.path), [Sampling(2.0)], reader=reader, strict=True))) == 4
+
+
 def test_error_of_the_consumer_ends_reading(made: Made) -> None:
     def consume() -> None:
         for _ in read_frames(probe(made("plain").path), [Sampling(None)]):

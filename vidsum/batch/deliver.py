@@ -47,8 +47,8 @@ class ResultSpec(Generic[R]):
 
     def is_alike(self, earlier: Document | None) -> bool:
         """Return whether an earlier result was made in the same way, as far as merged ones share it."""
-        provenance = (earlier or {}).get("provenance", {})
-        return earlier is not None and self.shared(provenance) == self.shared(self.provenance)
+        shared = self.shared(self.provenance)
+        return earlier is not None and self.shared(earlier.get("provenance", {})) == shared
 
     def find_unchanged(self, artifacts: Artifacts, kinds: Collection[str]) -> R | None:
         """Return the requested part of the earlier result, if its files are there as it wrote them."""

@@ -95,7 +95,6 @@ def run_guarded_steps(
 ) -> "Generator[R | InputError, None, None]":
     """Run a step on files, in a worker process that a file may kill; see `vidsum.pipelines.file_steps`."""
     from vidsum.batch.workers import in_workers
-    from vidsum.pipelines.file_steps import run_steps
 
     def fail(item: BatchInput, error: VidsumError) -> InputError:
         return InputError(error.text, error.hint_text, subject=item.path)
@@ -106,10 +105,7 @@ def run_guarded_steps(
     def start(item: BatchInput) -> Progress | None:
         return progress_of(item.number)
 
-    inputs = plain_inputs(paths)
-    if not needs_workers(inputs, common, is_isolated=True):
-        return run_steps(step, paths, progress_of)
-    return in_workers(partial(_attempt, step), inputs, start, finish, fail, 1)
+    return in_workers(partial(_attempt, step), plain_inputs(paths), start, finish, fail, 1)
 
 
 def _attempt(step: "Step[R]", item: BatchInput, progress: Progress | None) -> "R | InputError":

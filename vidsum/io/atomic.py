@@ -129,22 +129,38 @@ def make_folder(folder: Path) -> None:
 def check_folder(folder: Path) -> None:
     """See that a folder is there or could be made. Raises OutputError: it could not."""
     _require_no_nul(folder)
-    place = nearest_folder(folder)
-    missing = folder.relative_to(place).parts
-    fault = 0
-    if missing and os.path.lexists(place / missing[0]):
-        fault = errno.ENOTDIR
-    elif missing and not os.access(place, os.W_OK | os.X_OK):
-        fault = errno.EROFS if _is_read_only(place) else errno.EACCES
-    if fault:
+    if fault := _fault_of_making(folder):
         refused = OutputError(f"cannot be made ({os.strerror(fault)})", subject=folder)
         refused.ends_batch = fault == errno.EROFS
         raise refused
 
 
+def _fault_of_making(folder: Path) -> int:
+    """Return the number of the error that making a folder would raise; 0 if none."""
+    place = nearest_folder(folder)
+    missing = folder.relative_to(place).parts
+    # the system checks the length of a name only in a folder that is there
+    if any(map(_is_too_long, (folder, *(place / name for name in missing)))):
+        return errno.ENAMETOOLONG
+    if missing and os.path.lexists(place / missing[0]):
+        return errno.ENOTDIR
+    if missing and not os.access(place, os.W_OK | os.X_OK):
+        return errno.EROFS if _is_read_only(place) else errno.EACCES
+    return 0
+
+
+def _is_too_long(path: Path) -> bool:
+    """Return whether a path, or the last name in it, is longer than the system takes."""
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
+
+
 def nearest_folder(folder: Path) -> Path:
     """Return a folder, or the nearest above it that is there."""
-    return next((place for place in (folder, *folder.parents) if place.is_dir()), Path())
+    return next((place for place in (folder, *folder.parents) if os.path.isdir(place)), Path())  # noqa: PTH112
 
 
 def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:

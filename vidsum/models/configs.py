@@ -213,12 +213,10 @@ class RidgeConfig:
         _require(self.window % 2 == 1, "window", "odd", self.window)
 
 
-HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
-        "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
-    }
-)  # MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, and one for a CPU
+LIGHT_HEAD: Mapping[str, Any] = MappingProxyType(
+    {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64}
+)
+"""MRNet's head for a CPU, as in `MRNetConfig(**LIGHT_HEAD)`; the defaults are the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True)

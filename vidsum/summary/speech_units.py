@@ -68,7 +68,11 @@ _EMPTY: Final = re.compile(
     r"(there|(it|this|that)(?=\W\w+( [\w']+){1,4} (to|that)\b))('s| is| was| are| were| will| has) "
     r"(?!he|she|it|they)"
 )
-"""A beginning that may stand for nothing: "there is a book", "it is worth mentioning that"."""
+"""A subject that may stand for nothing, and its verb: "there is a book", "it is worth mentioning that".
+
+"It", "this" and "that" only where one to four words later "to" or "that" says what they stand for, and the
+verb only where no pronoun follows it, as in the question "is it".
+"""
 _HALF: Final = re.compile(
     r"(((\b(is|are|was|were|am|be)|['’](s|re|m)) not|(is|are|was|were)n['’]t) (just|only|merely|simply)"
     r"|\bnot only)\b(?!.*([,;:—–]|\bbut\b|[.!] ))",

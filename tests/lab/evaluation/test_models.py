@@ -20,7 +20,7 @@ from vidsum.lab.datasets.timed_sentences import Query
 from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
 from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
-from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.models.configs import LIGHT_HEAD, DETRConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
@@ -73,7 +73,7 @@ def small(family: str) -> MRNet | DETRModel:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         if family == "mrnet":
-            return MRNet(MRNetConfig(dim_video=sum(DIMS), **sizes, **HEADS["light"])).eval()
+            return MRNet(MRNetConfig(dim_video=sum(DIMS), **sizes, **LIGHT_HEAD)).eval()
         layers = {"layers": 1, "decoder_layers": 1, "words": 3}
         return build(family, DETRConfig(dim_video=sum(DIMS) + 2, **sizes, **layers)).eval()
 

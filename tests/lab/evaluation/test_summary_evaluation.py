@@ -105,6 +105,17 @@ def test_f_measure_is_with_the_summaries_of_the_data(report: Report) -> None:
     assert (found.f_max, found.f_avg) == pytest.approx(tuple(np.mean(expected, axis=0)))
 
 
+def test_note_of_summaries_says_what_scores_are_compared_with(report: Report) -> None:
+    assert report.note.startswith("tau and rho with each annotator's scores, averaged; ")
+
+
+def test_note_of_summaries_has_the_draws_and_the_lengths_of_shots(report: Report) -> None:
+    lengths = [np.diff(video.change_points, axis=1) + 1 for video in VIDEOS.values()]
+    frames = np.concatenate(lengths)
+    assert "random: 3 draws" in report.note
+    assert f"shots of {frames.min()} to {frames.max()} frames, {frames.mean():.0f} on average" in report.note
+
+
 def test_human_row_leaves_each_annotator_out(report: Report) -> None:
     f_max, f_avg, taus = [], [], []
     for video in VIDEOS.values():
@@ -170,6 +181,7 @@ def unscored() -> Report:
 
 def test_without_scores_of_annotators_ranks_are_against_their_mean(unscored: Report) -> None:
     assert unscored.facts["ranked_against"] == "gtscore"
+    assert unscored.note.startswith("tau and rho with gtscore; ")
     assert means(unscored)["truth"].tau == pytest.approx(1)
 
 

@@ -127,11 +127,11 @@ class DrawingRun:
         array = (video.features.array + noise).astype(np.float32)
         return replace(video, features=replace(video.features, array=array, extractor="drawn"))
 
-    def train(self, out: Path) -> Path:
+    def train(self, out: Path, crop: float = 1.0) -> Path:
         videos = toy_videos(9)
         loop = LoopSettings(epochs=3, patience=None)
         settings = FullTransNetSettings(
-            model=SMALL, loop=loop, order="any", ridge=0.5, validation=0.1, device="cpu"
+            model=SMALL, loop=loop, order="any", ridge=0.5, validation=0.1, crop=crop, device="cpu"
         )
         run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=self)
         return train_split(run, 0)[0].checkpoint
@@ -147,6 +147,18 @@ def test_each_epoch_draws_features_of_its_own(tmp_path: Path) -> None:
     run.train(tmp_path)
     assert {seed[-1] for seed in run.seeds if len(seed) == 3} == {1, 2, 3}
     assert {seed for seed in run.seeds if len(seed) == 1} <= {(0,), (1,)}  # of ridge and of the validation
+
+
+def test_parts_are_of_the_features_of_their_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wholes = list[bytes]()
+
+    def take_all(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
+        wholes.append(video.features.array.tobytes())
+        return video
+
+    monkeypatch.setattr("vidsum.lab.training.train_fulltransnet.random_part", take_all)
+    DrawingRun().train(tmp_path, crop=0.5)
+    assert len({*wholes}) == len(wholes) > 0
 
 
 def test_checkpoint_of_drawn_features_has_their_extractor(tmp_path: Path) -> None:

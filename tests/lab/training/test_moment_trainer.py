@@ -24,11 +24,11 @@ from vidsum.lab.training.moment_trainer import batches
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.train_detr import collate_pairs, train_detr
 from vidsum.lab.training.train_mrnet import collate_groups, group_queries, split_queries, train_mrnet
-from vidsum.models.configs import HEADS
+from vidsum.models.configs import LIGHT_HEAD
 from vidsum.options import build
 
 TOY = Toy(n_videos=6, clips=8, segments=3, queries=1, noise=0.5)
-MRNET = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
+MRNET = {**LIGHT_HEAD, "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
 DETR = {"clips": 8, "words": 4, "d": 16, "heads": 2, "n_moments": 3}
 SMALL = {"d_ff": 32, "dropout": 0.1, "dropout_in": 0.0, "device": "cpu", "batch_size": 3, "decay_at": ()}
 

@@ -28,13 +28,13 @@ from vidsum.lab.training.train_mrnet import (
     train_mrnet,
     window_iou,
 )
-from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.configs import LIGHT_HEAD, MRNetConfig
 from vidsum.models.mrnet import MRNet
 from vidsum.options import build
 from vidsum.types import iou
 
 HOW = Toy(n_videos=6, clips=8, segments=3, queries=2, noise=0.5)
-SIZES = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
+SIZES = {**LIGHT_HEAD, "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
 
 
 def _settings(epochs: int, **choices: object) -> MRNetSettings:

@@ -118,7 +118,7 @@ def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, F
     document = read_json(path)
     if not isinstance(document, dict):
         raise entry.fault("must be a JSON object {video: [scores]}")
-    by_name = {alias: name for name in videos for alias in (name.partition("/")[2] or name, name)}
+    by_name = {alias: name for name in videos for alias in (name, name.split("/", 1)[-1])}
     datasets = {name.partition("/")[0] for name in videos}
     hint = f"its videos: {', '.join(list(videos)[:3])}{' ...' if len(videos) > 3 else ''}"
     rows: dict[str, FloatArray] = {}

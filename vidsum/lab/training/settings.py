@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.models.configs import HEADS, MASK_TRAITS, DETRConfig, MaskKind, MRNetConfig
+from vidsum.models.configs import LIGHT_HEAD, MASK_TRAITS, DETRConfig, MaskKind, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
 Presets = Mapping[str, Mapping[str, Any]]  # values of settings, by the name of the preset
@@ -157,7 +157,7 @@ class MRNetSettings(MomentSettings):
     }
     """The paper's settings, or the settings of its code; the rest is the default, for ActivityNet Captions.
     Rate and epochs for QVHighlights are from Moment-DETR. `captions` is ours."""
-    SIZES: ClassVar[Presets] = {"paper": {}, "light": HEADS["light"]}
+    SIZES: ClassVar[Presets] = {"paper": {}, "light": LIGHT_HEAD}
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
