@@ -8,7 +8,7 @@ the standard deviation of a key's numbers over the tokens, the mean of 20 masks.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -22,14 +22,17 @@ from vidsum.models.detr import DETRInputs
 from vidsum.models.detr_models import build
 
 SIZES = DETRConfig()
-DEPTHS = (2, 8, 32)
-ROWS: Mapping[str, MaskConfig | None] = {
-    "no mask": None,
-    **{f"STAMP, depth {depth}": MaskConfig(depth=depth) for depth in DEPTHS},
-    **{f"LAM, depth {depth}": MaskConfig(kind="lam", depth=depth) for depth in DEPTHS},
-    "static": MaskConfig(kind="static"),
-}
 _MASKS = 20
+
+
+def masks_of(depths: Sequence[int]) -> dict[str, MaskConfig | None]:
+    """The rows of the first table."""
+    return {
+        "no mask": None,
+        **{f"STAMP, depth {depth}": MaskConfig(depth=depth) for depth in depths},
+        **{f"LAM, depth {depth}": MaskConfig(kind="lam", depth=depth) for depth in depths},
+        "static": MaskConfig(kind="static"),
+    }
 
 
 def training_step(mask: MaskConfig | None, batch: int) -> tuple[Callable[[], object], int]:
@@ -52,9 +55,9 @@ def training_step(mask: MaskConfig | None, batch: int) -> tuple[Callable[[], obj
     return step, sum(weight.numel() for weight in weights)
 
 
-def print_costs(batch: int, rounds: int) -> None:
+def print_costs(depths: Sequence[int], batch: int, rounds: int) -> None:
     """Print the table of costs."""
-    steps = {row: training_step(mask, batch) for row, mask in ROWS.items()}
+    steps = {row: training_step(mask, batch) for row, mask in masks_of(depths).items()}
     seconds: dict[str, list[float]] = {row: [] for row in steps}
     for _ in range(rounds + 1):
         for row, (step, _) in steps.items():
@@ -84,18 +87,19 @@ def spread(depth: int, init: MaskInit) -> float:
 
 def main() -> None:
     """Print both tables."""
-    parser = argument_parser(__doc__, small="--batch 1 --rounds 1")
+    parser = argument_parser(__doc__, small="--depths 2 --batch 1 --rounds 1")
+    parser.add_argument("--depths", type=int, nargs="+", default=[2, 8, 32])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print_costs(options.batch, options.rounds)
+    print_costs(options.depths, options.batch, options.rounds)
     print()
     starts = get_args(MaskInit)
     print_table(
         ["depth", *starts],
-        ([f"{depth}", *(f"{spread(depth, init):.1e}" for init in starts)] for depth in DEPTHS),
+        ([f"{depth}", *(f"{spread(depth, init):.1e}" for init in starts)] for depth in options.depths),
     )
 
 
