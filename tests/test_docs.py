@@ -56,8 +56,6 @@ NAMES_ON_PAGES: dict[str, tuple[str, ...]] = {
 
 NEED_DATA = {"movinet"}
 """Scripts without a small run: it compares with the file that LiteRT publishes, which cannot be made up."""
-WITH_OLD_FIGURES = ("results", "learned-masks", "fulltransnet", "changelog")
-"""Pages with trainings whose scripts only an older commit has."""
 
 
 @pytest.mark.deep
@@ -177,7 +175,7 @@ def test_benchmarks_that_pages_name_exist(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.stem not in WITH_OLD_FIGURES],
+    [page for page in PAGES if page.stem != "changelog"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_figures_have_a_command_in_the_tree(page: Path) -> None:

@@ -6,16 +6,20 @@
 Folds are those of `highlight_folds`: a model answers one, and trains on the other four less a tenth of their
 videos, which choose the epoch. A video is 75 clips, whose captions MiniLM embeds, with the cosine to the
 query as the guide. Similarity learns nothing: the mean of that cosine over three clips, grouped as `vidsum
-ground` does. Rows of "another" ask the trained model with the next query or its video: where nothing is lost,
-the model does not read it. Deviation and perplexity are those of `states`. A killed run goes on; a finished
-one is not done again.
+ground` does. Random is the mean of ten draws. Rows of "another" ask the trained model with the next query or
+its video: where nothing is lost, the model does not read it. A row is over all of its runs, a run being one
+fold and seed, and over the runs of each seed; differences from similarity are of the same queries, and their
+95 per cent intervals of a bootstrap over YouTube's videos. Deviation and perplexity are those of `states`. A
+killed run goes on; a finished one is not done again.
 """
 
 import argparse
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +28,7 @@ import torch
 
 from docs.benchmarks import argument_parser, processor_s
 from docs.benchmarks.grounding import intervals
-from docs.benchmarks.highlight_folds import Data
+from docs.benchmarks.highlight_folds import N_FOLDS, Data
 from docs.benchmarks.states import spread
 from docs.benchmarks.tables import print_table, with_interval
 from vidsum.checkpoints.trained import read_trained
@@ -37,6 +41,7 @@ from vidsum.lab.datasets.clip_captions import embed_captions, read_clip_captions
 from vidsum.lab.datasets.moment_examples import HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.timed_sentences import CLIP_S, read_moments
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS, measure_moments
+from vidsum.lab.evaluation.moment_evaluation import random_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
@@ -44,7 +49,7 @@ from vidsum.lab.training.train_detr import train_detr
 from vidsum.lab.training.train_mrnet import train_mrnet
 from vidsum.options import build
 from vidsum.results.moments import Moment
-from vidsum.types import stack_intervals
+from vidsum.types import TimeArray, stack_intervals
 
 CLIPS = 75
 FEATURES = {"space": "features", "text": "minilm", "clip_s": CLIP_S, "guided": True}
@@ -69,8 +74,11 @@ SOURCES: Mapping[str, Sequence[MomentSource]] = {"mrnet": ("spans",)}
 PARTS = ("", "query", "video")
 """The part of the input that another query gives: an ablation."""
 MEASURES = ("R1 .5", "R1 .7", "mAP")
+SIMILARITY = "similarity"
 BEST, LOG = "best.safetensors", "log.csv"
+DRAWS = 10  # of random moments
 Measures = dict[str, list[Any]]  # qid -> [YouTube video, R1 .5, R1 .7, mAP]
+Rows = dict[str, list[Measures]]  # the measures of each run
 
 
 def read_data(annotations: Path, captions: Path) -> Data:
@@ -152,6 +160,21 @@ def by_similarity(data: Data, ask: QueryInput) -> list[Moment]:
     return find_moments(smooth, video.timestamps, CLIP_S, video.duration_s, MAX_MOMENTS)
 
 
+def by_chance(draw: TimeArray, ask: QueryInput) -> list[Moment]:
+    """Moments of a draw [Q, K, 2] for all queries, all with the same score."""
+    return [Moment(start_s, end_s, 0.0) for start_s, end_s in draw[ask.video].tolist()]
+
+
+def baselines(data: Data, folds: Iterable[Sequence[int]]) -> Rows:
+    """Return the rows of similarity and of random moments, for the queries of some folds."""
+    tested = [*chain(*folds)]
+    draws = random_moments(np.array([query.duration_s for query in data.queries]), DRAWS, MAX_MOMENTS)
+    rows: Rows = defaultdict(list)
+    rows["random"] = [measure(tested, data, partial(by_chance, draw)) for draw in draws]
+    rows[SIMILARITY] = [measure(tested, data, partial(by_similarity, data))]
+    return rows
+
+
 def measure(
     numbers: Sequence[int], data: Data, answer: Callable[[QueryInput], list[Moment]], part: str = ""
 ) -> Measures:
@@ -203,46 +226,52 @@ def facts_of(name: str, folder: Path, data: Data, numbers: Sequence[int]) -> lis
     return [name, *facts, f"{deviation:.2f}", "-" if np.isnan(perplexity) else f"{perplexity:.2f}"]
 
 
-def print_rows(rows: Mapping[str, Measures]) -> None:
-    """The mean of each row, and its difference from the first with an interval over videos."""
-    figures = {
-        row: 100 * np.array([values[1:] for values in measures.values()]) for row, measures in rows.items()
-    }
-    first, *_ = rows
-    groups = [group for group, *_ in rows[first].values()]
+def print_rows(rows: Mapping[str, Sequence[Measures]]) -> None:
+    """Print the mean of each row over its runs, and its differences from similarity on the same queries."""
+    floor = {qid: values[1:] for measures in rows[SIMILARITY] for qid, values in measures.items()}
 
     def cells(row: str) -> list[str]:
-        mean, (low, high) = intervals(figures[row] - figures[first], groups)
-        means = (f"{value:.1f}" for value in figures[row].mean(axis=0))
-        return [row, *means, with_interval(mean[0], (low[0], high[0]), 1)]
+        queries = [item for measures in rows[row] for item in measures.items()]
+        figures = 100 * np.array([values[1:] for _, values in queries])
+        gains = figures - 100 * np.array([floor[qid] for qid, _ in queries])
+        means, ends = intervals(gains, [values[0] for _, values in queries])
+        differences = (with_interval(*cell, 1) for cell in zip(means, ends.T, strict=True))
+        counts = f"{len(rows[row])}", f"{len(queries)}"
+        return [row, *counts, *(f"{value:.1f}" for value in figures.mean(axis=0)), *differences]
 
-    print_table(["row", *MEASURES, f"{MEASURES[0]} less {first}"], map(cells, rows))
+    less = (f"{name} less {SIMILARITY}" for name in MEASURES)
+    print_table(["row", "runs", "answers", *MEASURES, *less], map(cells, rows))
 
 
 def main() -> None:
     """Train what is missing and print the tables."""
     data_files = "--annotations data/highlights/queries.jsonl --captions data/highlights/captions.jsonl"
-    parser = argument_parser(__doc__, small=f"{data_files} --out data --only mrnet qd-detr --epochs 1")
+    small = f"{data_files} --out data --only mrnet qd-detr --epochs 1"
+    parser = argument_parser(__doc__, small=small)
     for name in ("annotations", "captions", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=[*RECIPES], default=[*RECIPES], metavar="MODEL")
-    parser.add_argument("--fold", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folds", nargs="+", type=int, choices=range(N_FOLDS), default=[0])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--epochs", type=int, help="of all models; the default is that of the recipe")
     parser.add_argument("--table", action="store_true", help="train nothing: the tables of what is there")
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)
     data = read_data(options.annotations, options.captions)
-    tested = data.split(options.fold)["test"]
-    rows, facts = {"similarity": measure(tested, data, partial(by_similarity, data))}, []
-    for name in options.only:
-        folder = options.out / f"{name}-{options.fold}-{options.seed}"
+    tested = {fold: data.split(fold)["test"] for fold in options.folds}
+    rows, facts = baselines(data, tested.values()), []
+    for name, seed, fold in product(options.only, options.seeds, options.folds):
+        folder = options.out / f"{name}-{fold}-{seed}"
         if not options.table:
-            train_model(name, data, options.fold, options.seed, options.epochs, folder)
+            train_model(name, data, fold, seed, options.epochs, folder)
         if (folder / BEST).exists():
-            rows |= rows_of(name, folder, data, tested)
-            facts.append(facts_of(name, folder, data, tested))
-    print_table(["model", "epochs", "best", "validation", "deviation", "perplexity"], facts)
+            facts.append([f"{fold}", f"{seed}", *facts_of(name, folder, data, tested[fold])])
+            for row, measures in rows_of(name, folder, data, tested[fold]).items():
+                rows[row].append(measures)
+                if len(options.seeds) > 1 and "another" not in row:
+                    rows[f"{row}, seed {seed}"].append(measures)
+    heads = ("fold", "seed", "model", "epochs", "best", "validation", "deviation", "perplexity")
+    print_table(heads, facts)
     print()
     print_rows(rows)
 

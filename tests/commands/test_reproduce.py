@@ -35,7 +35,7 @@ def test_list_of_tables(run: Run) -> None:
     assert "mrnet         Table 3       here      Charades-STA" in lines
     assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
     (listed,) = run("reproduce", "--paper-table", "1d", "--json").json["data"]["tables"]
-    assert (listed["paper"], listed["state"]) == ("lam", "small")
+    assert (listed["paper"], listed["state"]) == ("lam", "not here")
 
 
 def test_options_of_all_rows_are_known() -> None:

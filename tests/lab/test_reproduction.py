@@ -25,7 +25,7 @@ from vidsum.lab.reproduction import (
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
-_ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")
+_ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|not here)")
 PAPERS = {"FullTransNet": "fulltransnet", "MRNet": "mrnet", "LAM and STAMP": "stamp"}
 
 

@@ -26,7 +26,7 @@ from vidsum.errors import Mention, UsageError, unknown_name_error
 from vidsum.io.text import read_yaml
 from vidsum.options import from_mapping
 
-State = Literal["here", "small", "not here"]
+State = Literal["here", "not here"]
 
 FOLDER: Final = Path(__file__).parent / "papers"
 _MAX_NESTING = 3  # variables may hold others
