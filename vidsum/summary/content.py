@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from vidsum.grounding.scenes import scene_cosine
+from vidsum.grounding.scenes import look_cosine
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _MIN_DIRECTION: Final = 1e-4  # a picture that differs by less from the mean of the film is like it
+_PICTURES: Final = 8  # of a shot, evenly spread, that are compared with those of other shots
 _WORDS: Final = 0.5  # weight of words, where there are any; of pictures the rest
 
 
@@ -46,7 +47,7 @@ def content_of(
     pictures, however alike they look.
     """
     rows, is_slide = unit_rows(features.array), slides >= 0
-    scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
+    scenes = _number_scenes(rows, shots, look_cosine(features.extractor))
     n_scenes = int(scenes.max()) + 1
     numbered, scenes = np.unique(np.where(is_slide, n_scenes + slides, scenes), return_inverse=True)
     rows -= rows.mean(axis=0)  # in place: the features of a long video are large
@@ -63,17 +64,21 @@ def content_of(
 def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) -> IntArray:
     """Return [T] the number of the scene of each sample.
 
-    `rows` [T, D] have length 1. A shot is of the scene whose first shot it is most like, if the cosine of
-    their means is `min_cosine`, else of a new one.
+    `rows` [T, D] have length 1. A shot is of the scene that has the sample most like one of its own, if their
+    cosine is `min_cosine`, else of a new one. Means would tell less: a camera that turns shows much.
     """
-    numbers, firsts, n_scenes = np.zeros(len(rows), np.int64), np.zeros((len(shots), rows.shape[1])), 0
+    numbers, n_scenes = np.zeros(len(rows), np.int64), 0
+    seen, n_seen = np.empty((_PICTURES * len(shots), rows.shape[1]), rows.dtype), 0
+    scene_of = np.zeros(len(seen), np.int64)
     for shot in shots:
-        mean = unit_rows(rows[shot].mean(axis=0)[None])[0]
-        alike = firsts[:n_scenes] @ mean
-        if alike.max(initial=-1) >= min_cosine:
-            numbers[shot] = alike.argmax()
-        else:
-            firsts[n_scenes], numbers[shot], n_scenes = mean, n_scenes, n_scenes + 1
+        places = np.linspace(shot.start, shot.stop - 1, min(_PICTURES, shot.stop - shot.start))
+        pictures = rows[places.round().astype(np.int64)]
+        alike = (seen[:n_seen] @ pictures.T).max(axis=1)
+        is_new = alike.max(initial=-1) < min_cosine
+        number = n_scenes if is_new else int(scene_of[alike.argmax()])
+        stop = n_seen + len(pictures)
+        seen[n_seen:stop], scene_of[n_seen:stop], n_seen = pictures, number, stop
+        numbers[shot], n_scenes = number, n_scenes + is_new
     return numbers
 
 
