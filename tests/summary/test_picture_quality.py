@@ -38,7 +38,8 @@ def dimmed(picture: Picture, share: float) -> Picture:
     ("picture", "low", "high"),
     [
         (SHARP, 1, 1), (dimmed(SHARP, 0.25), 1, 1), (SOFT, 0.1, 0.9), (BLURRED, 0, 0.2),
-        (np.full_like(SHARP, 20), 0, 0), (dimmed(SHARP, 0.04), 0, 0.1), ((235 + SHARP // 13).astype(np.uint8), 0, 0.2),
+        (np.full_like(SHARP, 20), 0, 0), (dimmed(SHARP, 0.04), 0, 0.1),
+        ((235 + SHARP // 13).astype(np.uint8), 0, 0.2),
     ],
     ids=["sharp", "night", "soft", "blurred", "plain", "dark", "overexposed"],
 )  # fmt: skip
