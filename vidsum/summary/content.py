@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _MIN_DIRECTION: Final = 1e-4  # a picture that differs by less from the mean of the film is like it
-_PICTURES: Final = 8  # of a shot, evenly spread, that are compared with those of other shots
+_PICTURES: Final = 3  # of a shot: its first, middle and last, which are compared with those of other shots
+_BLOCK: Final = 100  # shots that are compared at once
 _WORDS: Final = 0.5  # weight of words, where there are any; of pictures the rest
 
 
@@ -67,18 +69,24 @@ def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) 
     `rows` [T, D] have length 1. A shot is of the scene that has the sample most like one of its own, if their
     cosine is `min_cosine`, else of a new one. Means would tell less: a camera that turns shows much.
     """
-    numbers, n_scenes = np.zeros(len(rows), np.int64), 0
-    seen, n_seen = np.empty((_PICTURES * len(shots), rows.shape[1]), rows.dtype), 0
-    scene_of = np.zeros(len(seen), np.int64)
-    for shot in shots:
-        places = np.linspace(shot.start, shot.stop - 1, min(_PICTURES, shot.stop - shot.start))
-        pictures = rows[places.round().astype(np.int64)]
-        alike = (seen[:n_seen] @ pictures.T).max(axis=1)
-        is_new = alike.max(initial=-1) < min_cosine
-        number = n_scenes if is_new else int(scene_of[alike.argmax()])
-        stop = n_seen + len(pictures)
-        seen[n_seen:stop], scene_of[n_seen:stop], n_seen = pictures, number, stop
-        numbers[shot], n_scenes = number, n_scenes + is_new
+    places = [
+        np.linspace(shot.start, shot.stop - 1, min(_PICTURES, shot.stop - shot.start)) for shot in shots
+    ]
+    pictures = rows[np.concatenate(places).round().astype(np.int64)]
+    edges = np.cumsum([0, *map(len, places)])
+    shot_of = np.repeat(np.arange(len(shots)), np.diff(edges))
+    of_shots, n_scenes = np.zeros(len(shots), np.int64), 0
+    for first in range(0, len(shots), _BLOCK):
+        block = edges[first : first + _BLOCK + 1]
+        alike = pictures[: block[-1]] @ pictures[block[0] : block[-1]].T
+        for shot, (start, stop) in enumerate(pairwise(block.tolist()), first):
+            nearest = alike[:start, start - block[0] : stop - block[0]].max(axis=1)
+            is_new = nearest.max(initial=-1) < min_cosine
+            of_shots[shot] = n_scenes if is_new else of_shots[shot_of[nearest.argmax()]]
+            n_scenes += is_new
+    numbers = np.zeros(len(rows), np.int64)
+    for shot, number in zip(shots, of_shots.tolist(), strict=True):
+        numbers[shot] = number
     return numbers
 
 
