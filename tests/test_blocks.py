@@ -19,7 +19,6 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import ground
 from vidsum.pipelines.queries import parse_queries
-from vidsum.summary import liveness
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.random((1300, 8), np.float32)
@@ -48,11 +47,10 @@ def retrieved(count: int) -> Any:
     ("module", "name", "size", "compute"),
     [
         (windows, "_BLOCK", 512, on_grid),
-        (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
         deep(ground, "_QUERIES_AT_ONCE", 64, curves),
         (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
-    ids=["windows", "liveness", "queries", "sentences"],
+    ids=["windows", "queries", "sentences"],
 )
 def test_results_in_blocks_of_any_size_are_the_same(
     module: Any, name: str, size: int, compute: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch

@@ -1,12 +1,16 @@
-"""Clips of results: what a copy without encoding says of its length."""
+"""Clips of results: what a copy without encoding says of its length. Key frames of summaries."""
 
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 
 import vidsum
 from tests.media import make_video
-from vidsum.results.summary import Trim
+from vidsum.outputs.picture_files import choose_key_frames
+from vidsum.results.summary import Summary, Trim
+from vidsum.types import Picture
 from vidsum.video.probe import probe
 
 
@@ -36,3 +40,17 @@ def test_a_copy_of_the_same_length_needs_no_note(
 def test_a_longer_copy_says_so(tmp_path: Path) -> None:
     (note,) = warnings_of_copy(tmp_path, 25, (1.5, 2.0))
     assert note.endswith("instead of 0:00.50")
+
+
+def test_key_frame_of_a_segment_is_its_sharpest_picture(tmp_path: Path) -> None:
+    """The film is in focus from 1 to 1.4 s alone."""
+    scene = np.random.default_rng(0).integers(0, 255, (30, 40, 3)).astype(np.uint8)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        sharp: Picture = cv2.resize(scene, (width, height), interpolation=cv2.INTER_NEAREST)
+        return sharp if 25 <= number < 35 else cv2.GaussianBlur(sharp, (0, 0), 6)
+
+    path = make_video(tmp_path / "film.mp4", n_frames=75, fps=25, paint=paint).path
+    summary = vidsum.summarize(path, budget="100%", model=np.ones(6), cache=False, device="cpu")
+    assert isinstance(summary, Summary)
+    assert choose_key_frames(summary) == [1.0]

@@ -23,6 +23,13 @@ def test_shots_that_look_alike_are_one_scene_wherever_they_are() -> None:
     assert film().scenes[::10].tolist() == [0, 1, 0, 2]
 
 
+def test_shots_with_one_picture_in_common_are_one_scene() -> None:
+    """A camera turns from one look to another; a later shot shows where it stopped."""
+    features = Features.from_array(np.repeat(LOOKS[[0, 1, 2, 1]], 5, axis=0), video_fps=10)
+    shots = [slice(0, 10), slice(10, 15), slice(15, 20)]
+    assert content_of(features, shots, NO_SLIDES[:20]).scenes[::5].tolist() == [0, 0, 1, 0]
+
+
 def test_slides_are_scenes_though_they_look_alike() -> None:
     slides = np.repeat([0, 1, 2, 0], 10)
     assert film((0, 0, 0, 0), slides).scenes[::10].tolist() == [0, 1, 2, 0]

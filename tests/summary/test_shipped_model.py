@@ -24,7 +24,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS, contrastive
 from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
-from vidsum.summary.liveness import liveness
+from vidsum.summary.motion import motion
 from vidsum.summary.score import best_score, candidate_models, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODELS, Selection
 from vidsum.types import FloatArray
@@ -158,9 +158,9 @@ SHOTS = Shots(np.array([0, 8, 24.0]), "made up")
 
 
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
-def test_curve_of_a_shipped_model_is_multiplied_by_liveness(name: str) -> None:
+def test_curve_of_a_shipped_model_is_multiplied_by_motion(name: str) -> None:
     made = features()
-    own, live = importance(load_importance_model(name, "cpu"), made, SHOTS), liveness(made)
+    own, live = importance(load_importance_model(name, "cpu"), made, SHOTS), motion(made)
     assert live[26:].max() < 0.01 < 0.9 < live[:23].max()
     named = score(made, SHOTS, Selection(model=name), 0.15, "cpu")
     np.testing.assert_allclose(named, own * live, atol=1e-6)

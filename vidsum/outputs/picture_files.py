@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from vidsum.errors import require_type
 from vidsum.io.atomic import as_utf8
@@ -19,7 +22,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.times import format_time
 from vidsum.types import Picture
-from vidsum.video.frames import LongSide
+from vidsum.video.frames import Frame, LongSide
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 
@@ -39,33 +42,57 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike, *, over
 
 def storyboard_writers() -> dict[str, Writer]:
     """Return the writers of a storyboard and of its key frames, which are decoded once."""
-    decoded = list[Picture]()
+    decoded = list[Frame]()
 
-    def key_frames(summary: Summary) -> list[Picture]:
-        from vidsum.summary.storyboard import key_frame_times
-
+    def key_frames(summary: Summary) -> list[Frame]:
         if not decoded:
-            frames = read_frames_at(result_video(summary), key_frame_times(summary))
-            decoded.extend(frame.image for frame in frames)
+            decoded.extend(read_frames_at(result_video(summary), choose_key_frames(summary)))
         return decoded
 
     def write_board(summary: Summary, path: Path) -> tuple[str, ...]:
-        from vidsum.summary.storyboard import key_frame_times, save_picture, storyboard
+        from vidsum.summary.storyboard import save_picture, storyboard
 
         descriptions = load_text_for(path, summary.video, Descriptions) if summary.video else None
-        times = key_frame_times(summary)
-        captions = [descriptions.at(time_s) for time_s in times] if descriptions else ()
-        board = storyboard(to_player_time(summary), key_frames(summary), captions)
+        frames = key_frames(summary)
+        captions = [descriptions.at(frame.time_s) for frame in frames] if descriptions else ()
+        board = storyboard(to_player_time(summary), [frame.image for frame in frames], captions)
         save_picture(board, path, label_of(summary.provenance))
         return ()
 
     def write_frames(summary: Summary, folder: Path) -> tuple[str, ...]:
-        from vidsum.summary.storyboard import key_frame_times, save_key_frames
+        from vidsum.summary.storyboard import save_key_frames
 
-        save_key_frames(key_frames(summary), key_frame_times(summary), folder)
+        frames = key_frames(summary)
+        save_key_frames([frame.image for frame in frames], [frame.time_s for frame in frames], folder)
         return ()
 
     return {"storyboard": write_board, "key_frames": write_frames}
+
+
+_SMALL_SIDE = 320  # pixels of a picture that may be a key frame
+
+
+def choose_key_frames(summary: Summary) -> list[float]:
+    """Return the time of the key frame of each segment: a whole face comes first, then the sharpest picture.
+
+    Raises the errors of `write_storyboard`.
+    """
+    from vidsum.crop.faces import load_face_detector
+    from vidsum.summary.storyboard import key_frame_candidates
+    from vidsum.video.changes import sharpness
+
+    detect = load_face_detector()
+
+    def rank(picture: Picture) -> tuple[bool, float]:
+        sides = detect(picture)[:, :4]
+        is_whole = bool(((sides > 0) & (sides < 1)).all(axis=1).any())
+        grey: Picture = picture.mean(axis=2).astype(np.uint8)
+        return is_whole, sharpness(grey)
+
+    candidates = key_frame_candidates(summary)
+    frames = iter(read_frames_at(result_video(summary), [*chain(*candidates)], LongSide(_SMALL_SIDE)))
+    ranked = [[(rank(next(frames).image), time_s) for time_s in times] for times in candidates]
+    return [max(of_segment)[1] for of_segment in ranked]
 
 
 _MAX_PICTURES = 120

@@ -47,6 +47,7 @@ from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.fixed_camera import prefer_events
+from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
 from vidsum.times import format_timestamp
@@ -156,7 +157,9 @@ class _Work:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             scored = best_score(self.models, features, None, Selection(), 1.0, device)
             # nobody speaks in a pause: the rule applies to films with speech too
-            importance = prefer_events(scored, features, pictures.changes if pictures else None).importance
+            changes = pictures.changes if pictures else None
+            quality = quality_at(changes, features.timestamps)
+            importance = prefer_events(scored, features, changes).importance * quality
             descriptions, messages = _fit_into_gaps(descriptions, writer, gaps, features, importance)
             warnings += messages
             if n_unsure:

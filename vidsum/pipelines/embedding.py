@@ -25,7 +25,7 @@ from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, sou
 from vidsum.results.features import Features
 from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.liveness import motion
+from vidsum.summary.motion import motion
 from vidsum.types import Progress, TimeArray, VideoInfo
 from vidsum.version import __version__
 

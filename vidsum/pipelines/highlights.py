@@ -22,6 +22,7 @@ from vidsum.shots.segmentation import find
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.highlight_scenes import choose_highlights
 from vidsum.summary.importance import CLIP_S
+from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
@@ -83,10 +84,11 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         transcript = speech.run(progress) if speech else None
         words = _words_within(transcript, features.duration_s) if transcript else []
         spoken = transcript.warnings if transcript else ()
+        changes = pictures.changes if pictures else None
         if not words:
-            scored = prefer_events(scored, features, pictures.changes if pictures else None)
+            scored = prefer_events(scored, features, changes)
         # where all models are flat, a summary takes all for equal; here nothing is salient
-        curve = scored.importance * (scored.model in models)
+        curve = scored.importance * quality_at(changes, features.timestamps) * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
         moments = choose_highlights(curve, features, edges_s, settings, words)

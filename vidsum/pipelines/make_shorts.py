@@ -38,6 +38,7 @@ from vidsum.shots.segmentation import find
 from vidsum.shots.slide_times import find_slides
 from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
+from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection, ShortSettings
 from vidsum.summary.short_passages import (
@@ -161,7 +162,8 @@ class _Work:
         shots = [samples_between(features.timestamps, *shot) for shot in pairwise(edges_s.tolist())]
         texts = timed_texts(transcript, None)
         content = content_of(features, shots, number_slides(features, slides), texts)
-        expected = scored.slope * logit(scored.importance, LEAST_IMPORTANCE)
+        importance = scored.importance * quality_at(changes, features.timestamps)
+        expected = scored.slope * logit(importance, LEAST_IMPORTANCE)
         values, shows = value_passages(
             passages, content, features.timestamps, np.asarray(expected, np.float64)
         )

@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
-
-import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.features.extract import extract_features
@@ -16,7 +14,6 @@ from vidsum.pipelines.decoding import load_extractor, resolve_spec
 from vidsum.pipelines.file_steps import StepRunner
 from vidsum.results.reel import LeftOut
 from vidsum.shots.cuts import changes_to_features
-from vidsum.summary.liveness import liveness
 from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.reel_parts import ReelInput, photograph_input
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
@@ -77,11 +74,9 @@ def analyse_photographs(
     quality = quality_at(changes_to_features(meter.result(film.path), film), features.timestamps)
     made = dict[int, AnalysedInput]()
     for place, number in enumerate(readable):
-        row, row_quality = features.array[place], float(quality[place])
-        alone = replace(features, array=row[None], timestamps=np.zeros(1), embeddings=None)
+        row = features.array[place]
         mean = None if features.embeddings is None else features.embeddings[place]
-        worth = row_quality * float(liveness(alone)[0])
-        made[number] = AnalysedInput(photograph_input(row, length_s), row, mean, (), worth)
+        made[number] = AnalysedInput(photograph_input(row, length_s), row, mean, (), float(quality[place]))
     return made, faults
 
 

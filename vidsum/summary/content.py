@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from vidsum.grounding.scenes import scene_cosine
+from vidsum.grounding.scenes import look_cosine
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _MIN_DIRECTION: Final = 1e-4  # a picture that differs by less from the mean of the film is like it
+_PICTURES: Final = 3  # of a shot: its first, middle and last, which are compared with those of other shots
+_BLOCK: Final = 100  # shots that are compared at once
 _WORDS: Final = 0.5  # weight of words, where there are any; of pictures the rest
 
 
@@ -46,7 +49,7 @@ def content_of(
     pictures, however alike they look.
     """
     rows, is_slide = unit_rows(features.array), slides >= 0
-    scenes = _number_scenes(rows, shots, scene_cosine(features.extractor))
+    scenes = _number_scenes(rows, shots, look_cosine(features.extractor))
     n_scenes = int(scenes.max()) + 1
     numbered, scenes = np.unique(np.where(is_slide, n_scenes + slides, scenes), return_inverse=True)
     rows -= rows.mean(axis=0)  # in place: the features of a long video are large
@@ -63,17 +66,27 @@ def content_of(
 def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) -> IntArray:
     """Return [T] the number of the scene of each sample.
 
-    `rows` [T, D] have length 1. A shot is of the scene whose first shot it is most like, if the cosine of
-    their means is `min_cosine`, else of a new one.
+    `rows` [T, D] have length 1. A shot is of the scene that has the sample most like one of its own, if their
+    cosine is `min_cosine`, else of a new one. Means would tell less: a camera that turns shows much.
     """
-    numbers, firsts, n_scenes = np.zeros(len(rows), np.int64), np.zeros((len(shots), rows.shape[1])), 0
-    for shot in shots:
-        mean = unit_rows(rows[shot].mean(axis=0)[None])[0]
-        alike = firsts[:n_scenes] @ mean
-        if alike.max(initial=-1) >= min_cosine:
-            numbers[shot] = alike.argmax()
-        else:
-            firsts[n_scenes], numbers[shot], n_scenes = mean, n_scenes, n_scenes + 1
+    places = [
+        np.linspace(shot.start, shot.stop - 1, min(_PICTURES, shot.stop - shot.start)) for shot in shots
+    ]
+    pictures = rows[np.concatenate(places).round().astype(np.int64)]
+    edges = np.cumsum([0, *map(len, places)])
+    shot_of = np.repeat(np.arange(len(shots)), np.diff(edges))
+    of_shots, n_scenes = np.zeros(len(shots), np.int64), 0
+    for first in range(0, len(shots), _BLOCK):
+        block = edges[first : first + _BLOCK + 1]
+        alike = pictures[: block[-1]] @ pictures[block[0] : block[-1]].T
+        for shot, (start, stop) in enumerate(pairwise(block.tolist()), first):
+            nearest = alike[:start, start - block[0] : stop - block[0]].max(axis=1)
+            is_new = nearest.max(initial=-1) < min_cosine
+            of_shots[shot] = n_scenes if is_new else of_shots[shot_of[nearest.argmax()]]
+            n_scenes += is_new
+    numbers = np.zeros(len(rows), np.int64)
+    for shot, number in zip(shots, of_shots.tolist(), strict=True):
+        numbers[shot] = number
     return numbers
 
 

@@ -7,11 +7,9 @@ import numpy as np
 from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
-_LEVEL, _CONTRAST, _SHARPNESS = range(5, 8)  # columns of changes
-_LEAST: Final = 0.5  # quality of the worst picture: it counts less, but is not left out
-_SHARP: Final = (0.35, 0.7)  # sharpness with the least and with full quality
-_CONTRASTS: Final = (8.0, 24.0)  # deviation of levels, likewise
-_BRIGHT: Final = (235.0, 215.0)  # mean level, likewise
+_CONTRAST, _SHARPNESS = 6, 7  # columns of changes
+_SHARP: Final = (0.1, 0.6)  # sharpness without and with full quality: far out of focus it is .2 at most
+_CONTRASTS: Final = (4.0, 16.0)  # deviation of levels, likewise: with a covered lens it is 6 at most
 _BLANK: Final = 4.0  # contrast of a picture of one colour
 _FADE_S: Final = (0.2, 2.5)  # a shorter change is a cut, a longer one an event
 _FULL: Final = 0.9  # fraction of the contrast of what fades in, at which it has done so
@@ -20,19 +18,16 @@ _NEAR_S: Final = 0.4  # from the edge of a shot to the dissolve that made it
 
 
 def quality_at(changes: Features | None, times_s: TimeArray) -> FloatArray:
-    """Return [T] the quality in [.5, 1] of the pictures at `times_s`: less if blurred, flat or overexposed.
+    """Return [T] the quality in [0, 1] of the pictures at `times_s`: less if blurred, dark or flat.
 
-    1 where no picture was measured.
+    A picture that is black, of one colour or far out of focus has none. 1 where no picture was measured.
     """
     if changes is None:
         return np.ones(len(times_s), np.float32)
     rows = changes.array[np.abs(changes.timestamps.searchsorted(times_s + 1e-3) - 1)]
-    parts = [
-        np.interp(rows[:, _SHARPNESS], _SHARP, (_LEAST, 1)),
-        np.interp(rows[:, _CONTRAST], _CONTRASTS, (_LEAST, 1)),
-        np.interp(rows[:, _LEVEL], _BRIGHT[::-1], (1, _LEAST)),
-    ]
-    return np.asarray(np.min(parts, axis=0), np.float32)
+    sharp = np.interp(rows[:, _SHARPNESS], _SHARP, (0, 1))
+    flat = np.interp(rows[:, _CONTRAST], _CONTRASTS, (0, 1))
+    return np.asarray(np.minimum(sharp, flat), np.float32)
 
 
 def find_fades(changes: Features | None, edges_s: TimeArray) -> list[Interval]:

@@ -27,7 +27,7 @@ from vidsum.summary.importance_model import (
     load_importance_model,
     require_kind,
 )
-from vidsum.summary.liveness import liveness, motion
+from vidsum.summary.motion import motion
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.types import FloatArray
 
@@ -155,12 +155,12 @@ def score(
 
     Of `selection`, the model (not `auto`) and the seed count. `fraction` is the budget's fraction
     of the video, `device` the device of a trained model. FullTransNet alone needs shots. The scores of the
-    models that ship are multiplied by `liveness`: people never scored black, frozen or blurred footage.
+    models that ship are multiplied by `motion`: people never scored frozen footage.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
     curve = importance(load_importance_checkpoint(selection.model, device), features, shots, fraction)
-    return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
+    return curve * motion(features) if selection.model in SHIPPED_MODELS else curve
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:

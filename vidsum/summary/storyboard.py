@@ -13,7 +13,7 @@ from PIL.PngImagePlugin import PngInfo
 from vidsum.errors import UsageError, printable
 from vidsum.io.atomic import atomic_write, make_folder
 from vidsum.io.provenance import label_of
-from vidsum.results.cut_list import Cut, best_time
+from vidsum.results.cut_list import Cut
 from vidsum.results.figures import (
     ACCENT,
     BLUE,
@@ -30,12 +30,24 @@ from vidsum.types import Interval, Picture
 from vidsum.video.style import load_font
 
 _JPEG_QUALITY = 92
+_MOST_CANDIDATES = 8  # pictures that may be the key frame of a segment
 
 
-def key_frame_times(summary: Summary) -> list[float]:
-    """Return the time of the key frame of each segment: its most important sample, or else its middle."""
-    curve = summary.timestamps.tolist(), summary.importance.tolist()
-    return [best_time(*segment, *curve) for segment in summary.segments]
+def key_frame_candidates(summary: Summary) -> list[list[float]]:
+    """Return times of each segment of which one may be its key frame: of the more important half of its
+    samples, at most eight, evenly spread; else its middle.
+    """
+    candidates = []
+    for start_s, end_s in summary.segments:
+        inside = (summary.timestamps >= start_s) & (summary.timestamps < end_s)
+        times, importance = summary.timestamps[inside], summary.importance[inside]
+        if len(times):
+            times = times[importance >= np.median(importance)]
+            places = np.linspace(0, len(times) - 1, min(len(times), _MOST_CANDIDATES))
+            candidates.append(times[places.round().astype(np.int64)].tolist())
+        else:
+            candidates.append([(start_s + end_s) / 2])
+    return candidates
 
 
 def save_key_frames(
