@@ -37,13 +37,14 @@ from vidsum.pipelines.reel_speech import speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
-from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
+from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, ReelSource, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
     ChosenPart,
     ReelInput,
+    best_part,
     choose_parts,
     clip_input,
 )
@@ -177,7 +178,7 @@ class _ReelWork:
         segments = self._segments(chosen, recordings, known)
         return Reel(
             segments=segments,
-            sources=tuple(part.source for part in recordings),
+            sources=tuple(map(_source_of, recordings, inputs)),
             canvas=choose_canvas(recordings),
             budget_s=self.budget_s,
             footage_s=self.footage_s,
@@ -290,6 +291,14 @@ def _analyse_clip(
     mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
     said = analysis.speech.sentences if analysis.transcript else None
     return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
+
+
+def _source_of(recording: Recording, known: ReelInput) -> ReelSource:
+    """Return a source, with the part of it that is worth most."""
+    start_s, end_s = best_part(known)
+    if isinstance(recording.info, VideoInfo):
+        start_s, end_s = on_frames(recording.info, start_s, end_s)
+    return replace(recording.source, best=(start_s, end_s))
 
 
 def _of_file(progress: Progress | None, name: str) -> Progress | None:

@@ -17,9 +17,10 @@ from vidsum.video.recorded import in_order
 LONGEST_PHOTOGRAPH_S: Final = 60.0  # on screen
 
 SourceKind = Literal["video", "photograph"]
-Why = Literal["importance", "picture", "time", "speech"]
+Why = Literal["importance", "picture", "time", "speech", "hand"]
 """The term of the objective by which a segment exceeds the mean of all segments most: it stands out, shows
-what nothing else shows, is the only part of its clip or of its part of the day, or is speech."""
+what nothing else shows, is the only part of its clip or of its part of the day, or is speech. Or somebody
+added it by hand."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class ReelSource:
     sha256: Sha256
     recorded: str | None  # ISO 8601, with the offset from UTC where it is known; null: the file has no time
     length_s: Annotated[float, rules(minimum=0)]  # 0 of a photograph
+    best: Interval = (0.0, 3.0)  # its part that is worth most by itself; of a photograph as it is shown
 
 
 @dataclass(frozen=True)

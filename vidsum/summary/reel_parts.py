@@ -104,6 +104,19 @@ def clip_input(
     return ReelInput(tuple(made), features.array[places])
 
 
+def best_part(source: ReelInput) -> Interval:
+    """Return the part of an input whose value in the objective is highest."""
+    parts = source.parts
+    values = unit_values(
+        np.array([part.length_s for part in parts]),
+        np.array([part.importance for part in parts]),
+        [part.n_shots for part in parts],
+        [part.spoken for part in parts],
+    )
+    best = parts[int(values.argmax())]
+    return best.start_s, best.end_s
+
+
 def _windows(
     video: VideoFrames, sums: TimeArray, places: IntArray, said: BoolArray, longest_s: float
 ) -> list[Unit]:
