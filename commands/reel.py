@@ -174,7 +174,7 @@ def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
     for number, segment in enumerate(reel.segments, 1):
         name = Path(reel.sources[segment.source].path).name
         times = format_time(segment.start_s), format_time(segment.end_s)
-        rows.append((str(number), name, *times, segment.reason))
+        rows.append((str(number), name, *times, segment.note))
     return tuple(rows)
 
 

@@ -56,7 +56,15 @@ class ReelSession(ResultSession[Reel]):
         placed = placed_segments(self._made, decisions)
         edited = apply_decisions(self._made, decisions)
         titles = iter([segment.title for segment in edited.segments])
-        parts = [{**vars(part), "title": next(titles) if part.is_in else ""} for part in placed]
+        notes = [segment.note for segment in self._made.segments]
+        parts = [
+            {
+                **vars(part),
+                "title": next(titles) if part.is_in else "",
+                "note": notes[part.number] if part.number < len(notes) else "added by hand",
+            }
+            for part in placed
+        ]
         return {"parts": parts, "used_s": edited.duration_s}
 
 

@@ -33,7 +33,7 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
-from vidsum.pipelines.reel_speech import speech_in
+from vidsum.pipelines.reel_speech import decode_all_sound, speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
@@ -48,6 +48,7 @@ from vidsum.summary.reel_parts import (
     choose_parts,
     clip_input,
 )
+from vidsum.summary.reel_reasons import describe_reasons
 from vidsum.summary.score import load_importance_checkpoint, slope_of
 from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
 from vidsum.times import format_time, parse_budget
@@ -175,7 +176,8 @@ class _ReelWork:
         if not chosen:
             hint = f"at least {format_time(min(SHORTEST_S, self.settings.photo_s))}"
             raise UsageError("no part of any input fits the budget", hint, option="budget")
-        segments = self._segments(chosen, recordings, known)
+        notes = describe_reasons(chosen, inputs)
+        segments = self._segments(chosen, notes, recordings, known)
         return Reel(
             segments=segments,
             sources=tuple(map(_source_of, recordings, inputs)),
@@ -225,10 +227,14 @@ class _ReelWork:
         return {**made, **rest}, [*faults, *unreadable], warnings
 
     def _segments(
-        self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
+        self,
+        chosen: Sequence[ChosenPart],
+        notes: Sequence[str],
+        recordings: Sequence[Recording],
+        analysed: Sequence[AnalysedInput],
     ) -> tuple[ReelSegment, ...]:
         made = list[ReelSegment]()
-        for part in chosen:
+        for part, note in zip(chosen, notes, strict=True):
             recording = recordings[part.source]
             start_s, end_s = part.start_s, part.end_s
             speech = tuple[Interval, ...]()
@@ -236,7 +242,8 @@ class _ReelWork:
                 start_s, end_s = on_frames(recording.info, start_s, end_s)
                 if self.music:
                     speech = speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
-            made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, speech=speech))
+            span = start_s, end_s
+            made.append(ReelSegment(part.source, *span, part.reason, part.score, speech=speech, note=note))
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
 
@@ -278,6 +285,8 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
+    if features.video and features.video.has_audio:
+        decode_all_sound(features.video)
     worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
     made = clip_input(
         features,

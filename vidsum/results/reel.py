@@ -47,6 +47,7 @@ class ReelSegment:
     score: float  # what the objective would lose without it, in seconds times deviations of people's scores
     title: Annotated[str, rules(maxLength=100)] = ""  # the day, on the first segment of each day
     speech: tuple[Interval, ...] = ()  # of the source, where music is lower
+    note: str = ""  # the reason in words, as the segment was chosen; empty of what was added by hand
 
     @property
     def length_s(self) -> float:
@@ -65,12 +66,12 @@ def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -
             before, time = time, in_order(datetime.fromisoformat(text))
             if text[:10] > day or (text[:10] < day and time < before):
                 day = text[:10]
-                title = _day_in_words(day)
+                title = day_in_words(day)
         titled.append(replace(segment, title=title))
     return tuple(titled)
 
 
-def _day_in_words(day: str) -> str:
+def day_in_words(day: str) -> str:
     """Return a day in words, such as `14 July 2024`."""
     known = date.fromisoformat(day)
     return f"{known.day} {known:%B %Y}"

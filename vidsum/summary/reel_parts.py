@@ -7,7 +7,7 @@ counts by inputs, not by footage: every input and every part of a day weighs the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import Final, get_args
+from typing import Final
 
 import numpy as np
 
@@ -259,7 +259,7 @@ class _Terms:
         if not chosen:
             return []
         gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
-        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
+        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in gains[0]}
         made = list[tuple[Why, float]]()
         for gain in gains:
             added = {name: value for name, value in gain.items() if value > 0}

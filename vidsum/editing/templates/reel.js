@@ -51,6 +51,7 @@ const item = (part, place) => {
     ondrop: event => { event.preventDefault(); event.currentTarget.classList.remove("target"); if (dragged !== null) reorder(dragged, place); dragged = null; } },
     make("button", { type: "button", class: "shot", "data-role": "shot", "aria-pressed": String(part.is_in), "aria-label": `${nameOf(part)}, ${part.is_in ? "in the film" : "left out"}`, onclick: () => toggle(part) }, picture(part)),
     make("p", {}, make("b", {}, name), ` ${(part.end_s - part.start_s).toFixed(1)} s${part.title ? `, ${part.title}` : ""}${part.is_in ? "" : ", left out"}`),
+    part.note ? make("p", { class: "soft" }, part.note) : null,
     fault ? make("p", { class: "fault" }, fault) : null,
     make("div", { class: "ends" }, ...ends),
     make("div", { class: "moves" },
