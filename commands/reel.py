@@ -157,7 +157,7 @@ def _speech_hint(reel: "Reel") -> tuple[str, ...]:
 
 
 def _left_out_error(part: "LeftOut") -> InputError:
-    hint = None if os.path.lexists(part.path) else missing_file(part.path).hint_text
+    hint = (part.hint or None) if os.path.lexists(part.path) else missing_file(part.path).hint_text
     return InputError(f"{part.fault}; left out", hint, subject=part.path)
 
 

@@ -215,7 +215,7 @@ class _ReelWork:
         with closing(self.run_steps(step, [*clips.values()], begin)) as outcomes:
             for (number, path), step_name, outcome in zip(clips.items(), steps, outcomes, strict=True):
                 if isinstance(outcome, InputError):
-                    faults.append(LeftOut(path, outcome.words))
+                    faults.append(LeftOut(path, outcome.words, outcome.hint or ""))
                 else:
                     made[number], notes = outcome
                     warnings += [f"{Path(path).name}: {note}" for note in notes]

@@ -83,6 +83,7 @@ class LeftOut:
 
     path: str
     fault: str
+    hint: str = ""  # what would help; empty where nothing is known
     is_copy: bool = False
 
 
