@@ -157,6 +157,8 @@ def choose_parts(
     spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
     everything_s = 1 + sum(_usable_s(source, most_s) for source in inputs)  # lengths are rounded up
     parts, fitting = (_parts_within(inputs, limit_s, spoken_s) for limit_s in (everything_s, budget_s))
+    if not fitting:
+        return []
     everything = _candidates(inputs, parts, extractor)
     limited = everything if len(fitting) == len(parts) else _candidates(inputs, fitting, extractor)
     reel = list[ChosenPart]()
