@@ -157,7 +157,7 @@ def _speech_hint(reel: "Reel") -> tuple[str, ...]:
 
 
 def _left_out_error(part: "LeftOut") -> InputError:
-    hint = None if os.path.lexists(part.path) else missing_file(part.path).hint_text
+    hint = (part.hint or None) if os.path.lexists(part.path) else missing_file(part.path).hint_text
     return InputError(f"{part.fault}; left out", hint, subject=part.path)
 
 
@@ -174,7 +174,7 @@ def _table(reel: "Reel") -> tuple[tuple[str, ...], ...]:
     for number, segment in enumerate(reel.segments, 1):
         name = Path(reel.sources[segment.source].path).name
         times = format_time(segment.start_s), format_time(segment.end_s)
-        rows.append((str(number), name, *times, segment.reason))
+        rows.append((str(number), name, *times, segment.note))
     return tuple(rows)
 
 

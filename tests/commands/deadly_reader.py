@@ -1,4 +1,4 @@
-"""A worker that dies when it looks at a file called `unreadable`, or decodes one called `undecodable`."""
+"""A worker that dies when it looks at a file, decodes its pictures or its sound, by the file's name."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ def prepare(*values: Any) -> None:
     for module, name, word in (
         (reel_inputs, "identify_file", "unreadable"),
         (make_reel, "_plan_clip", "undecodable"),
+        (make_reel, "decode_all_sound", "deafening"),
         (reel_photographs, "read_photograph", "undecodable"),
     ):
         setattr(module, name, _dying(getattr(module, name), word))

@@ -196,6 +196,21 @@ def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert Display(quiet=True).reporter("a") is None
 
 
+def test_many_quick_steps_are_reported_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.io.progress.SLOW_S", 0.5)
+    with Display() as display:
+        report = display.reporter("")
+        assert report is not None
+        for number in range(100):
+            report(f"reading {number}.mp4", 1, 10)
+            time.sleep(0.04)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 3
+    assert all(line.startswith("reading ") for line in lines)
+
+
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights"])
 def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
     ran = run(command, folder, "-r", *COMMANDS[command], "-o", "-", code=1, error="bad.mp4")

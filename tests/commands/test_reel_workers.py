@@ -19,13 +19,15 @@ def test_files_that_kill_their_reader_are_left_out(run: Run, monkeypatch: pytest
     clip(Path("a.mp4"), "red")
     clip(Path("unreadable.mp4"), "green", seconds=1)
     clip(Path("undecodable.mp4"), "blue", seconds=1)
+    clip(Path("deafening.mp4"), "yellow", seconds=1, sound=True)
     photograph(Path("undecodable.jpg"), "yellow")
     photograph(Path("z.jpg"), "blue")
     ran = run("reel", ".", "-o", "film.json", "--budget", "6s", code=1)
     document = read_valid("film.json", "reel")
     assert names_of(document) == ["a.mp4", "z.jpg"]
     end = "its worker process was killed by SIGSEGV, twice"
-    expected = dict.fromkeys(("unreadable.mp4", "undecodable.mp4", "undecodable.jpg"), end)
+    killers = ("unreadable.mp4", "undecodable.mp4", "deafening.mp4", "undecodable.jpg")
+    expected = dict.fromkeys(killers, end)
     assert {part["path"]: part["fault"] for part in document["left_out"]} == expected
     for name in expected:
         assert f"error: {name}: {end}; left out" in ran.err

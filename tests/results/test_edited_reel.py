@@ -55,6 +55,10 @@ def set_ends(segment: int, start_s: float, end_s: float) -> Any:
     return {"action": "set_ends", "segment": segment, "start_s": start_s, "end_s": end_s}
 
 
+def add(source: int, start_s: float, end_s: float) -> Any:
+    return {"action": "add", "source": source, "start_s": start_s, "end_s": end_s}
+
+
 NUMBERS = st.integers(0, 4)
 TIMES = st.integers(0, 100).map(lambda number: number / 10)
 DECISION = st.one_of(
@@ -62,17 +66,31 @@ DECISION = st.one_of(
     st.builds(take_back, NUMBERS),
     st.builds(reorder, NUMBERS, st.integers(0, 9)),
     st.builds(set_ends, NUMBERS, TIMES, TIMES),
+    st.builds(add, st.integers(0, 3), TIMES, TIMES),
 )
 DECISIONS = st.lists(DECISION, max_size=12)
 
 
 def expected(decisions: list[Any]) -> list[list[Any]]:
     """Number, start and end of what is in the film, by lists that are changed in place."""
-    order, out = [*range(5)], set()
+    order, out, sources = [*range(5)], set(), [0, 0, 1, 2, 3]
     ends = {number: [part.start_s, part.end_s] for number, part in enumerate(reel().segments)}
     for decision in decisions:
-        number = decision["segment"]
-        if decision["action"] == "leave_out":
+        number = decision.get("segment")
+        if decision["action"] == "add":
+            source, start_s, end_s = decision["source"], decision["start_s"], min(decision["end_s"], LENGTH_S)
+            if source == 2:
+                start_s, end_s = 0, decision["end_s"] - start_s
+            if end_s - start_s >= 0.2:
+                later = [
+                    at
+                    for at, other in enumerate(order)
+                    if [sources[other], ends[other][0]] > [source, start_s]
+                ]
+                order.insert(min(later, default=len(order)), len(sources))
+                ends[len(sources)] = [start_s, end_s]
+                sources.append(source)
+        elif decision["action"] == "leave_out":
             out.add(number)
         elif decision["action"] == "take_back":
             out.discard(number)
@@ -81,11 +99,11 @@ def expected(decisions: list[Any]) -> list[list[Any]]:
             order[decision["place"] : decision["place"]] = [number]
         else:
             start_s, end_s = decision["start_s"], min(decision["end_s"], LENGTH_S)
-            if number == 3:
+            if sources[number] == 2:
                 start_s, end_s = 0, decision["end_s"] - start_s
             if end_s - start_s >= 0.2:
                 ends[number] = [start_s, end_s]
-    return [[number, *ends[number]] for number in order if number not in out]
+    return [[sources[number], *ends[number]] for number in order if number not in out]
 
 
 @given(DECISIONS)
@@ -94,10 +112,10 @@ def test_the_document_lists_what_is_left_in_the_new_order(decisions: list[Any]) 
     wanted = expected(decisions)
     document = edited.to_dict()
     assert [[part["source"], part["start_s"], part["end_s"]] for part in document["segments"]] == [
-        [reel().segments[number].source, pytest.approx(start_s), pytest.approx(end_s)]
-        for number, start_s, end_s in wanted
+        [source, pytest.approx(start_s), pytest.approx(end_s)] for source, start_s, end_s in wanted
     ]
-    assert len(placed_segments(reel(), decisions)) == 5
+    numbers = [part.number for part in placed_segments(reel(), decisions)]
+    assert sorted(numbers) == [*range(len(numbers))]
     assert edited.duration_s <= edited.budget_s
     for part in edited.segments:
         assert all(part.start_s <= low_s < high_s <= part.end_s for low_s, high_s in part.speech)
@@ -127,6 +145,19 @@ def test_titles_are_where_days_begin_in_the_new_order() -> None:
     assert {part.title for part in apply_decisions(plain, [reorder(4, 1)]).segments} == {""}
 
 
+def test_what_is_added_is_before_later_sources_and_says_so() -> None:
+    edited = apply_decisions(reel(), [add(1, 4, 6), leave_out(2), set_ends(5, 4, 7)])
+    assert [(part.source, part.start_s) for part in edited.segments] == [
+        (0, 1),
+        (0, 5),
+        (1, 4),
+        (2, 0),
+        (3, 2),
+    ]
+    added = edited.segments[2]
+    assert (added.end_s, added.reason, added.score, added.speech) == (7, "hand", 0, ())
+
+
 def test_a_shorter_film_says_why() -> None:
     assert (reel().budget_note, apply_decisions(reel(), [leave_out(4)]).budget_note) == ("", "chosen by hand")
     longer = apply_decisions(reel(), [set_ends(4, 0, 8)])
@@ -135,7 +166,12 @@ def test_a_shorter_film_says_why() -> None:
 
 @pytest.mark.parametrize(
     "decision",
-    [leave_out(5), {"action": "take", "start_s": 0, "end_s": 1}, {"action": "plan", "planned": []}],
+    [
+        leave_out(5),
+        add(4, 0, 1),
+        {"action": "take", "start_s": 0, "end_s": 1},
+        {"action": "plan", "planned": []},
+    ],
 )
 def test_decisions_that_are_not_about_this_reel(decision: Any) -> None:
     with pytest.raises(InputError, match="not a decision about"):
@@ -153,3 +189,4 @@ def test_made_up_edit_in_a_reel(before: Any) -> None:
 
 def test_another_reel_has_other_decisions() -> None:
     assert subject_sha256(reel(segments=reel().segments[1:])) != subject_sha256(reel())
+    assert subject_sha256(reel(sources=reel().sources[::-1])) != subject_sha256(reel())

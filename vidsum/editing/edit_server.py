@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable
+from io import BytesIO
+from math import nan
 from threading import Lock, Thread
 from typing import Any
 
@@ -24,7 +26,7 @@ _REEL_ASSETS = {
     **_ASSETS,
     "/": ("html", "editing/templates/reel.html"),
     "/reel.css": ("css", "editing/templates/reel.css"),
-    "/reel.js": ("javascript", "editing/templates/reel.js"),
+    **{f"/{name}.js": ("javascript", f"editing/templates/{name}.js") for name in ("reel", "reel_player")},
 }
 
 
@@ -81,8 +83,6 @@ class _EditHandler(PageHandler):
             return self.send(session.describe())
         if path == "/api/save":
             return self.send(self.server.saving)
-        if match := re.fullmatch(r"/picture/([0-9]{1,9})\.jpg", path):
-            return self.send_jpeg(session.pictures.picture(int(match[1])))
         raise MissingError("no such page")
 
     def answer_post(self, path: str) -> None:
@@ -104,15 +104,16 @@ class _FilmHandler(_EditHandler):
     assets = _ASSETS
 
     def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
-        if path != "/video":
-            super().answer_get(path, parameters)
-            return
         session = self.server.session
         assert isinstance(session, EditSession)
+        if match := re.fullmatch(r"/picture/([0-9]{1,9})\.jpg", path):
+            return self.send_jpeg(session.pictures.picture(int(match[1])))
+        if path != "/video":
+            return super().answer_get(path, parameters)
         file, mtime_ns = session.open_video()
         with file:
             info = session.video
-            self.send_video(file, info.path, info.bytes, f"{info.bytes:x}-{mtime_ns:x}")
+            return self.send_video(file, info.path, info.bytes, f"{info.bytes:x}-{mtime_ns:x}")
 
     def answer_post(self, path: str) -> None:
         if path != "/api/plan":
@@ -127,6 +128,37 @@ class _ReelHandler(_EditHandler):
     """The requests about a reel."""
 
     assets = _REEL_ASSETS
+
+    def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
+        match = re.fullmatch(r"/(picture|photograph|source|part|video)/([0-9]{1,9})", path)
+        if match is None:
+            return super().answer_get(path, parameters)
+        session, number = self.server.session, int(match[2])
+        assert isinstance(session, ReelSession)
+        if match[1] == "picture":
+            return self.send_jpeg(session.media.picture(number, _seconds(parameters, "at")))
+        if match[1] == "photograph":
+            return self.send_jpeg(session.media.photograph(number))
+        if match[1] == "source":
+            return self.send(session.media.describe_video(number))
+        if match[1] == "video":
+            file, video, mtime_ns = session.media.open_video(number)
+            with file:
+                return self.send_video(file, video.path, video.bytes, f"{video.bytes:x}-{mtime_ns:x}")
+        span = _seconds(parameters, "start"), _seconds(parameters, "end")
+        content = session.encoded_part(number, *span)
+        return self.send_video(BytesIO(content), "part.mp4", len(content), f"{span[0]:g}-{span[1]:g}")
+
+
+def _seconds(parameters: dict[str, list[str]], name: str) -> float:
+    """Return a time in an address. Raises UsageError: there is none."""
+    try:
+        time_s = float(parameters[name][-1])
+    except (LookupError, ValueError):
+        time_s = nan
+    if not 0 <= time_s < 1e9:
+        raise UsageError(f"{name} must be a time in seconds")
+    return time_s
 
 
 def _limit_of(document: object) -> float:

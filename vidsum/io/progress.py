@@ -1,6 +1,7 @@
-"""Progress of steps: on a terminal each has a bar, elsewhere one that takes long gets a line on stderr."""
+"""Progress of steps: on a terminal each has a bar, elsewhere there is a line on stderr now and then."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 SLOW_S = 5.0  # without a terminal, steps that take longer are printed as a line
+_SILENCES = 6  # times that long without a line, and the step of that moment is printed
 
 
 class Display:
@@ -27,6 +29,9 @@ class Display:
         self._tasks: dict[tuple[str, str], TaskID] = {}  # by input and step
         self._begun = set[tuple[str, str]]()
         self._timers: dict[str, Timer] = {}  # by input: prints the current step once it takes long
+        self._spoken: dict[
+            str, float
+        ] = {}  # by input: when its last line was printed, or its first step begun
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
@@ -72,10 +77,16 @@ class Display:
         elif key not in self._begun:
             self._begun.add(key)
             self.end(label)  # the step before
-            to_stderr = {"file": sys.stderr, "flush": True}
-            timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), print, (name,), to_stderr)
+            now = time.monotonic()
+            silent_s = now - self._spoken.setdefault(label, now)
+            wait_s = max(0.0, min(SLOW_S, _SILENCES * SLOW_S - silent_s, TIMEOUT_MAX))
+            timer = self._timers[label] = Timer(wait_s, self._print, (label, name))
             timer.daemon = True
             timer.start()
+
+    def _print(self, label: str, name: str) -> None:
+        self._spoken[label] = time.monotonic()
+        print(name, file=sys.stderr, flush=True)
 
 
 def _make_bars() -> "Bars":

@@ -11,7 +11,7 @@ from vidsum.io.provenance import label_of
 from vidsum.outputs.timelines import require_unchanged
 from vidsum.pipelines.clip_style import choose_framing
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.reel import Reel, ReelSegment
+from vidsum.results.reel import Reel, ReelSegment, ReelSource
 from vidsum.results.result import count_text
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.framing import Framing
@@ -50,7 +50,8 @@ def _parts_of(reel: Reel, device: str, progress: Progress | None) -> Iterator[Fi
     for number, segment in enumerate(reel.segments):
         if progress:
             progress("opening files", number, len(reel.segments))
-        video, source = source_video(reel, segment), reel.sources[segment.source]
+        source = reel.sources[segment.source]
+        video = source_video(source)
         framing = None
         if video and reel.fit == "crop":
             framing = _framing_of(reel, video, segment, device)
@@ -64,12 +65,11 @@ def _framing_of(reel: Reel, video: VideoInfo, segment: ReelSegment, device: str)
     return choose_framing(video, [(segment.start_s, segment.end_s)], aspect, device)
 
 
-def source_video(reel: Reel, segment: ReelSegment) -> VideoInfo | None:
-    """Return the video of a segment as it is now; None for a photograph.
+def source_video(source: ReelSource) -> VideoInfo | None:
+    """Return a clip of a reel as it is now; None for a photograph.
 
     Raises InputError: it is not there any more, or is another one.
     """
-    source = reel.sources[segment.source]
     require_unchanged(source)
     if source.kind == "photograph":
         return None

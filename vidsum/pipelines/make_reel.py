@@ -33,20 +33,22 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
-from vidsum.pipelines.reel_speech import speech_in
+from vidsum.pipelines.reel_speech import decode_all_sound, speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
-from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, title_days
+from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, ReelSource, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.constraints import ENOUGH
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
     ChosenPart,
     ReelInput,
+    best_part,
     choose_parts,
     clip_input,
 )
+from vidsum.summary.reel_reasons import describe_reasons
 from vidsum.summary.score import load_importance_checkpoint, slope_of
 from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
 from vidsum.times import format_time, parse_budget
@@ -174,10 +176,11 @@ class _ReelWork:
         if not chosen:
             hint = f"at least {format_time(min(SHORTEST_S, self.settings.photo_s))}"
             raise UsageError("no part of any input fits the budget", hint, option="budget")
-        segments = self._segments(chosen, recordings, known)
+        notes = describe_reasons(chosen, inputs)
+        segments = self._segments(chosen, notes, recordings, known)
         return Reel(
             segments=segments,
-            sources=tuple(part.source for part in recordings),
+            sources=tuple(map(_source_of, recordings, inputs)),
             canvas=choose_canvas(recordings),
             budget_s=self.budget_s,
             footage_s=self.footage_s,
@@ -212,7 +215,7 @@ class _ReelWork:
         with closing(self.run_steps(step, [*clips.values()], begin)) as outcomes:
             for (number, path), step_name, outcome in zip(clips.items(), steps, outcomes, strict=True):
                 if isinstance(outcome, InputError):
-                    faults.append(LeftOut(path, outcome.words))
+                    faults.append(LeftOut(path, outcome.words, outcome.hint or ""))
                 else:
                     made[number], notes = outcome
                     warnings += [f"{Path(path).name}: {note}" for note in notes]
@@ -224,10 +227,14 @@ class _ReelWork:
         return {**made, **rest}, [*faults, *unreadable], warnings
 
     def _segments(
-        self, chosen: Sequence[ChosenPart], recordings: Sequence[Recording], analysed: Sequence[AnalysedInput]
+        self,
+        chosen: Sequence[ChosenPart],
+        notes: Sequence[str],
+        recordings: Sequence[Recording],
+        analysed: Sequence[AnalysedInput],
     ) -> tuple[ReelSegment, ...]:
         made = list[ReelSegment]()
-        for part in chosen:
+        for part, note in zip(chosen, notes, strict=True):
             recording = recordings[part.source]
             start_s, end_s = part.start_s, part.end_s
             speech = tuple[Interval, ...]()
@@ -235,7 +242,8 @@ class _ReelWork:
                 start_s, end_s = on_frames(recording.info, start_s, end_s)
                 if self.music:
                     speech = speech_in(recording.info, (start_s, end_s), analysed[part.source].said)
-            made.append(ReelSegment(part.source, start_s, end_s, part.reason, part.score, speech=speech))
+            span = start_s, end_s
+            made.append(ReelSegment(part.source, *span, part.reason, part.score, speech=speech, note=note))
         sources = [recording.source for recording in recordings]
         return title_days(made, sources) if self.settings.titles else tuple(made)
 
@@ -277,6 +285,8 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
+    if features.video and features.video.has_audio:
+        decode_all_sound(features.video)
     worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
     made = clip_input(
         features,
@@ -290,6 +300,14 @@ def _analyse_clip(
     mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
     said = analysis.speech.sentences if analysis.transcript else None
     return AnalysedInput(made, features.array.mean(axis=0), mean, said), features.warnings
+
+
+def _source_of(recording: Recording, known: ReelInput) -> ReelSource:
+    """Return a source, with the part of it that is worth most."""
+    start_s, end_s = best_part(known)
+    if isinstance(recording.info, VideoInfo):
+        start_s, end_s = on_frames(recording.info, start_s, end_s)
+    return replace(recording.source, best=(start_s, end_s))
 
 
 def _of_file(progress: Progress | None, name: str) -> Progress | None:

@@ -104,7 +104,7 @@ def read_recordings(
 
     for path, recording in zip(paths, run(_read, paths, count), strict=True):
         if isinstance(recording, InputError):
-            left_out.append(LeftOut(path, recording.words))
+            left_out.append(LeftOut(path, recording.words, recording.hint or ""))
         elif (first := by_content.setdefault(recording.file["sha256"], path)) == path:
             recordings.append(recording)
         else:

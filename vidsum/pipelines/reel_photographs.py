@@ -55,7 +55,7 @@ def analyse_photographs(
         with closing(run(_read_small, [*photographs.values()], count)) as made:
             for (number, path), picture in zip(photographs.items(), made, strict=True):
                 if isinstance(picture, InputError):
-                    faults.append(LeftOut(path, picture.words))
+                    faults.append(LeftOut(path, picture.words, picture.hint or ""))
                     continue
                 time_s = len(readable) * spec.step_s
                 meter.add(time_s, frame_of(picture), is_next=False)

@@ -1,4 +1,4 @@
-"""Where somebody speaks in a part of a reel."""
+"""The sound of clips in a reel: whether it can be decoded, and where somebody speaks."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,10 +8,22 @@ from vidsum.io.packages import has_extra
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.types import Interval, VideoInfo, intersect
+from vidsum.video.audio import open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.mixing import RATE as MIX_RATE
+from vidsum.video.timing import read_jumps
 
 _PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
+
+
+def decode_all_sound(video: VideoInfo) -> None:
+    """Decode the sound of a clip as its film will, so that a fault of the decoder ends a worker process."""
+    with open_sound(video, read_jumps(video), stereo_rate=MIX_RATE) as source:
+        first = 0
+        while source is not None and not source.is_over:
+            source.read(first, MIX_RATE)
+            first += MIX_RATE
 
 
 def speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None) -> tuple[Interval, ...]:

@@ -96,7 +96,7 @@ class LeaveOut(TypedDict):
     """A segment that is out of a reel; it keeps its place among the others."""
 
     action: Literal["leave_out"]
-    segment: Count  # its number in the reel as it was made, from 0
+    segment: Count  # its number in the reel as it was made, from 0; those that were added follow
 
 
 class TakeBack(TypedDict):
@@ -123,8 +123,20 @@ class SetEnds(TypedDict):
     end_s: Seconds
 
 
+class AddPart(TypedDict):
+    """A part of a source that becomes a segment of a reel, before those of later sources.
+
+    Its number is the next one.
+    """
+
+    action: Literal["add"]
+    source: Count  # its number among the sources of the reel, from 0
+    start_s: Seconds  # with the end: of the source; of a photograph their difference is how long it is shown
+    end_s: Seconds
+
+
 PartDecision = Take | Leave | Move | NewPlan | Rename | Merge | SplitChapter
-SegmentDecision = LeaveOut | TakeBack | Reorder | SetEnds
+SegmentDecision = LeaveOut | TakeBack | Reorder | SetEnds | AddPart
 Decision = PartDecision | SegmentDecision
 
 
@@ -134,7 +146,7 @@ class EditFacts(TypedDict):
     Written by `vidsum edit` next to the result as they are made. All times in seconds from the first picture.
     """
 
-    sha256: NotRequired[Sha256]  # of the video that they are about, or of the segments of a reel
+    sha256: NotRequired[Sha256]  # of the video that they are about, or of the segments and sources of a reel
     decisions: Sequence[Decision]  # in the order in which they were made
     undone: Sequence[Decision]  # decisions that were undone, the next to redo last
 

@@ -332,7 +332,7 @@ RULES: Mapping[type[Result], EditRules] = {
         _restore_chapters,
     ),
     Reel: EditRules(
-        frozenset(("leave_out", "take_back", "reorder", "set_ends")),
+        frozenset(("leave_out", "take_back", "reorder", "set_ends", "add")),
         place_segments,
         decide_segments,
         finish_reel,

@@ -1,4 +1,4 @@
-"""The segments of a reel, and what decisions make of them: order, what is left out, other ends."""
+"""The segments of a reel, and what decisions make of them: order, other ends, what is out or added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.results.decisions import Decision, SegmentDecision
+from vidsum.results.decisions import AddPart, Decision, SegmentDecision
 from vidsum.results.edited_parts import LEAST_S, note_of
 from vidsum.results.reel import LONGEST_PHOTOGRAPH_S, Reel, ReelSegment, title_days
 from vidsum.results.result import parse_fields, round_number, to_data
@@ -18,27 +18,30 @@ from vidsum.types import intersect
 class PlacedSegment:
     """A segment of a reel, with the part [start_s, end_s) of its source that is shown."""
 
-    number: int  # among the segments of the reel as it was made
+    number: int  # among the segments of the reel as it was made, then those that were added
+    source: int
     start_s: float
     end_s: float
     is_in: bool = True  # whether it is in the film
 
 
 PlacedSegments = tuple[PlacedSegment, ...]
-"""All segments of a reel as it was made, in their order after decisions."""
+"""All segments of a reel as it was made, and those that were added, in their order after decisions."""
 
 
 def place_segments(reel: Reel) -> list[PlacedSegments]:
     """Return the segments as they were made, as the only group of a reel."""
     segments = enumerate(reel.segments)
-    return [tuple(PlacedSegment(number, part.start_s, part.end_s) for number, part in segments)]
+    return [tuple(PlacedSegment(number, part.source, part.start_s, part.end_s) for number, part in segments)]
 
 
 def decide_segments(reel: Reel, placed: PlacedSegments, decision: SegmentDecision) -> PlacedSegments:
     """Return the segments after a decision; one that leaves less than 0.2 s of a source changes nothing.
 
-    Raises InputError: there is no such segment.
+    Raises InputError: there is no such segment or source.
     """
+    if decision["action"] == "add":
+        return _add_part(reel, placed, decision)
     here = next((at for at, part in enumerate(placed) if part.number == decision["segment"]), None)
     if here is None:
         raise InputError(f"not a decision about this reel: there is no segment {decision['segment']}")
@@ -46,7 +49,7 @@ def decide_segments(reel: Reel, placed: PlacedSegments, decision: SegmentDecisio
     if decision["action"] == "reorder":
         changed.insert(int(decision["place"]), changed.pop(here))
     elif decision["action"] == "set_ends":
-        start_s, end_s = _limited(reel, part.number, decision["start_s"], decision["end_s"])
+        start_s, end_s = _limited(reel, part.source, decision["start_s"], decision["end_s"])
         if end_s - start_s >= LEAST_S:
             changed[here] = replace(part, start_s=start_s, end_s=end_s)
     else:
@@ -54,9 +57,22 @@ def decide_segments(reel: Reel, placed: PlacedSegments, decision: SegmentDecisio
     return tuple(changed)
 
 
+def _add_part(reel: Reel, placed: PlacedSegments, decision: AddPart) -> PlacedSegments:
+    """Return the segments with a part of a source, before the first segment of a later part or source."""
+    source = int(decision["source"])
+    if source >= len(reel.sources):
+        raise InputError(f"not a decision about this reel: there is no source {source}")
+    start_s, end_s = _limited(reel, source, decision["start_s"], decision["end_s"])
+    if end_s - start_s < LEAST_S:
+        return placed
+    later = (at for at, part in enumerate(placed) if (part.source, part.start_s) > (source, start_s))
+    here = next(later, len(placed))
+    return (*placed[:here], PlacedSegment(len(placed), source, start_s, end_s), *placed[here:])
+
+
 def _limited(reel: Reel, number: int, start_s: float, end_s: float) -> tuple[float, float]:
     """Return the part of a source between two times; a photograph is shown from 0 on."""
-    source = reel.sources[reel.segments[number].source]
+    source = reel.sources[number]
     if source.kind == "photograph":
         return 0.0, round_number(min(max(end_s - start_s, 0.0), LONGEST_PHOTOGRAPH_S))
     return round_number(start_s), round_number(min(end_s, source.length_s))
@@ -74,6 +90,8 @@ def finish_reel(reel: Reel, groups: Sequence[PlacedSegments], decisions: Sequenc
 
 def _segment_of(reel: Reel, part: PlacedSegment) -> ReelSegment:
     """Return a segment with the ends that were decided; the speech in it that is known."""
+    if part.number >= len(reel.segments):
+        return ReelSegment(part.source, part.start_s, part.end_s, "hand", 0.0)
     made = reel.segments[part.number]
     speech = intersect(made.speech, (part.start_s, part.end_s))
     return replace(made, start_s=part.start_s, end_s=part.end_s, speech=tuple(speech))

@@ -58,7 +58,7 @@ def edit_groups(result: Editable, decisions: Sequence[Decision]) -> list[EditedP
 
 
 def placed_segments(reel: Reel, decisions: Sequence[Decision]) -> PlacedSegments:
-    """Return all segments of a reel as it was made, after decisions. Raises the errors of `edit_groups`."""
+    """Return all segments of a reel, as made and added, after decisions. Raises errors of `edit_groups`."""
     placed: PlacedSegments = _decided(original_of(reel), decisions)[0]
     return placed
 
@@ -77,13 +77,17 @@ def _decided(made: EditableResult, decisions: Sequence[Decision]) -> list[Any]:
 
 
 def subject_sha256(result: EditableResult) -> str | None:
-    """Return the SHA-256 of what decisions are about: the video, or the segments of a reel; None: unknown."""
+    """Return the SHA-256 of what decisions are about; None: unknown.
+
+    That is the video, or of a reel its segments and sources.
+    """
     made = original_of(result)
     if not isinstance(made, Reel):
         sha256: str | None = made.provenance.get("video", {}).get("sha256")
         return sha256
     parts = [(made.sources[part.source].sha256, part.start_s, part.end_s) for part in made.segments]
-    return hashlib.sha256(json.dumps(to_data(parts)).encode()).hexdigest()
+    sources = [source.sha256 for source in made.sources]
+    return hashlib.sha256(json.dumps(to_data([parts, sources])).encode()).hexdigest()
 
 
 def decisions_of(result: EditableResult) -> Sequence[Decision]:

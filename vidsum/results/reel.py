@@ -17,9 +17,10 @@ from vidsum.video.recorded import in_order
 LONGEST_PHOTOGRAPH_S: Final = 60.0  # on screen
 
 SourceKind = Literal["video", "photograph"]
-Why = Literal["importance", "picture", "time", "speech"]
+Why = Literal["importance", "picture", "time", "speech", "hand"]
 """The term of the objective by which a segment exceeds the mean of all segments most: it stands out, shows
-what nothing else shows, is the only part of its clip or of its part of the day, or is speech."""
+what nothing else shows, is the only part of its clip or of its part of the day, or is speech. Or somebody
+added it by hand."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class ReelSource:
     sha256: Sha256
     recorded: str | None  # ISO 8601, with the offset from UTC where it is known; null: the file has no time
     length_s: Annotated[float, rules(minimum=0)]  # 0 of a photograph
+    best: Interval = (0.0, 3.0)  # its part that is worth most by itself; of a photograph as it is shown
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class ReelSegment:
     score: float  # what the objective would lose without it, in seconds times deviations of people's scores
     title: Annotated[str, rules(maxLength=100)] = ""  # the day, on the first segment of each day
     speech: tuple[Interval, ...] = ()  # of the source, where music is lower
+    note: str = ""  # the reason in words, as the segment was chosen; empty of what was added by hand
 
     @property
     def length_s(self) -> float:
@@ -63,12 +66,12 @@ def title_days(segments: Sequence[ReelSegment], sources: Sequence[ReelSource]) -
             before, time = time, in_order(datetime.fromisoformat(text))
             if text[:10] > day or (text[:10] < day and time < before):
                 day = text[:10]
-                title = _day_in_words(day)
+                title = day_in_words(day)
         titled.append(replace(segment, title=title))
     return tuple(titled)
 
 
-def _day_in_words(day: str) -> str:
+def day_in_words(day: str) -> str:
     """Return a day in words, such as `14 July 2024`."""
     known = date.fromisoformat(day)
     return f"{known.day} {known:%B %Y}"
@@ -80,6 +83,7 @@ class LeftOut:
 
     path: str
     fault: str
+    hint: str = ""  # what would help; empty where nothing is known
     is_copy: bool = False
 
 

@@ -7,7 +7,7 @@ counts by inputs, not by footage: every input and every part of a day weighs the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import Final, get_args
+from typing import Final
 
 import numpy as np
 
@@ -104,6 +104,19 @@ def clip_input(
     return ReelInput(tuple(made), features.array[places])
 
 
+def best_part(source: ReelInput) -> Interval:
+    """Return the part of an input whose value in the objective is highest."""
+    parts = source.parts
+    values = unit_values(
+        np.array([part.length_s for part in parts]),
+        np.array([part.importance for part in parts]),
+        [part.n_shots for part in parts],
+        [part.spoken for part in parts],
+    )
+    best = parts[int(values.argmax())]
+    return best.start_s, best.end_s
+
+
 def _windows(
     video: VideoFrames, sums: TimeArray, places: IntArray, said: BoolArray, longest_s: float
 ) -> list[Unit]:
@@ -143,11 +156,16 @@ def choose_parts(
     """
     spoken_s = max(budget_s / 2, 2 * SHORTEST_S) if len(inputs) > 1 else inf
     everything_s = 1 + sum(_usable_s(source, most_s) for source in inputs)  # lengths are rounded up
+    parts, fitting = (_parts_within(inputs, limit_s, spoken_s) for limit_s in (everything_s, budget_s))
+    if not fitting:
+        return []
+    everything = _candidates(inputs, parts, extractor)
+    limited = everything if len(fitting) == len(parts) else _candidates(inputs, fitting, extractor)
     reel = list[ChosenPart]()
     for cosine in (look_cosine(extractor), *_ALIKE):
-        made = _choose(inputs, extractor, everything_s, cosine, most_s or inf, spoken_s)
+        made = _choose(everything, everything_s, cosine, most_s or inf, spoken_s)
         if _length(made) > budget_s:
-            made = _choose(inputs, extractor, budget_s, cosine, most_s or inf, spoken_s)
+            made = _choose(limited, budget_s, cosine, most_s or inf, spoken_s)
         reel = max(reel, made, key=_length)
         if _length(reel) >= ENOUGH * budget_s:
             break
@@ -166,38 +184,35 @@ def _usable_s(source: ReelInput, most_s: float | None) -> float:
     return spoken_s + (extent_s if most_s is None else min(extent_s, most_s))
 
 
+def _parts_within(
+    inputs: Sequence[ReelInput], budget_s: float, spoken_s: float
+) -> list[tuple[int, ReelPart]]:
+    """Return the parts of inputs, with the numbers of these, that fit a budget; speech also `spoken_s`."""
+    longest_s = min(budget_s, spoken_s)
+    return [
+        (number, part)
+        for number, source in enumerate(inputs)
+        for part in source.parts
+        if part.length_s <= (longest_s if part.spoken else budget_s)
+    ]
+
+
 def _choose(
-    inputs: Sequence[ReelInput],
-    extractor: str,
-    budget_s: float,
-    cosine: float,
-    most_s: float,
-    spoken_s: float,
+    known: "_Candidates", budget_s: float, cosine: float, most_s: float, spoken_s: float
 ) -> list[ChosenPart]:
     """Return the parts for a budget; for the limits, see `Exclusion`."""
-    parts = [(number, part) for number, source in enumerate(inputs) for part in source.parts]
-    longest_s = min(budget_s, spoken_s)
-    parts = _bounded(
-        [
-            (number, part)
-            for number, part in parts
-            if part.length_s <= (longest_s if part.spoken else budget_s)
-        ]
-    )
-    if not parts:
+    if not known.parts:
         return []
-    sources = np.array([number for number, _ in parts])
-    terms = _terms(inputs, parts, sources, extractor, budget_s)
-    sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for _, part in parts], np.int64)
+    sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for part in known.parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
-    alike = terms.rows @ terms.rows.T >= cosine
-    exclusion = Exclusion([part for _, part in parts], sources, alike, most_s, spoken_s)
-    numbers = maximise(terms.objective, sizes, room, exclusion.excluded)
-    numbers.sort(key=lambda number: (sources[number], parts[number][1].start_s))
+    exclusion = Exclusion(known.parts, known.sources, known.cosines >= cosine, most_s, spoken_s)
+    objective = known.objective(budget_s)
+    numbers = maximise(objective, sizes, room, exclusion.excluded)
+    numbers.sort(key=lambda number: (known.sources[number], known.parts[number].start_s))
     return [
-        ChosenPart(int(sources[number]), part.start_s, part.end_s, reason, score)
-        for number, (reason, score) in zip(numbers, terms.reasons(numbers), strict=True)
-        for part in [parts[number][1]]
+        ChosenPart(int(known.sources[number]), part.start_s, part.end_s, reason, score)
+        for number, (reason, score) in zip(numbers, known.reasons(objective, numbers), strict=True)
+        for part in [known.parts[number]]
     ]
 
 
@@ -229,15 +244,23 @@ def _spread(parts: Sequence[ReelPart]) -> list[ReelPart]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Terms:
-    """The objective of N parts, and what its terms are about."""
+class _Candidates:
+    """N parts that compete, and what the objective knows of them whatever the budget."""
 
-    objective: Objective
-    spoken: TimeArray  # [N] value of speech
-    is_time: BoolArray  # [J] whether what is shown is a time; else it is a picture
-    rows: FloatArray  # [N, D] mean feature of each part, of length 1
+    parts: list[ReelPart]
+    sources: IntArray  # [N] numbers of their inputs
+    cosines: FloatArray  # [N, N] of their features
+    values: TimeArray  # [N]
+    looks: FloatArray  # [N, M] likeness to each look of the inputs, times its share
+    times: BoolArray  # [N, Q] of which times they are
+    scenes: FloatArray  # [N, K] weights of scenes, times how much they show of them
 
-    def reasons(self, chosen: Sequence[int]) -> list[tuple[Why, float]]:
+    def objective(self, budget_s: float) -> Objective:
+        """Return the objective for a budget."""
+        shows = representation(self.looks, self.times, self.scenes, budget_s)
+        return Objective(self.values, shows, np.zeros(shows.shape[1], np.float32))
+
+    def reasons(self, objective: Objective, chosen: Sequence[int]) -> list[tuple[Why, float]]:
         """Return the reason of each chosen part, and what the others lose without it.
 
         The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
@@ -245,8 +268,11 @@ class _Terms:
         """
         if not chosen:
             return []
-        gains = [self._gains(number, [other for other in chosen if other != number]) for number in chosen]
-        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in get_args(Why)}
+        gains = [
+            self._gains(objective, number, [other for other in chosen if other != number])
+            for number in chosen
+        ]
+        means = {name: sum(gain[name] for gain in gains) / len(gains) for name in gains[0]}
         made = list[tuple[Why, float]]()
         for gain in gains:
             added = {name: value for name, value in gain.items() if value > 0}
@@ -254,47 +280,50 @@ class _Terms:
             made.append((max(above, key=above.__getitem__, default="importance"), sum(gain.values())))
         return made
 
-    def _gains(self, number: int, others: Sequence[int]) -> dict[Why, float]:
+    def _gains(self, objective: Objective, number: int, others: Sequence[int]) -> dict[Why, float]:
         """Return what a part adds to others, by term."""
-        objective = self.objective
         added = np.maximum(objective.shows[number] - objective.represented(others), 0)
-        spoken = float(self.spoken[number])
+        first, part = self.looks.shape[1], self.parts[number]
+        is_time = slice(first, first + self.times.shape[1])
+        spoken = part.length_s * part.spoken * WEIGHTS.speech
         return {
             "importance": float(objective.values[number]) - spoken,
-            "picture": float(added[~self.is_time].sum()),
-            "time": float(added[self.is_time].sum()),
+            "picture": float(added.sum() - added[is_time].sum()),
+            "time": float(added[is_time].sum()),
             "speech": spoken,
         }
 
 
-def _terms(
-    inputs: Sequence[ReelInput],
-    parts: Sequence[tuple[int, ReelPart]],
-    sources: IntArray,
-    extractor: str,
-    budget_s: float,
-) -> _Terms:
-    n_parts, looks = len(parts), np.concatenate([source.looks for source in inputs])
-    rows = unit_rows(np.concatenate([np.stack([part.look for _, part in parts]), looks]).astype(np.float32))
+def _candidates(
+    inputs: Sequence[ReelInput], parts: Sequence[tuple[int, ReelPart]], extractor: str
+) -> _Candidates:
+    """Return parts of inputs, at most `_MOST_PARTS`, with what is known of them."""
+    parts = _bounded(parts)
+    sources, mine = np.array([number for number, _ in parts], np.int64), [part for _, part in parts]
+    n_parts, looks = len(mine), np.concatenate([source.looks for source in inputs])
+    rows = unit_rows(np.stack([*(part.look for part in mine), *looks]).astype(np.float32))
     features = Features(
         rows, np.arange(len(rows), dtype=np.float64), 1.0, 1.0, float(len(rows)), 1.0, extractor
     )
     spans = [slice(place, place + 1) for place in range(len(rows))]
     content = content_of(features, spans, np.full(len(rows), -1))
-    samples = np.arange(n_parts, len(rows))
     shares = np.concatenate([np.full(len(source.looks), 1 / len(source.looks)) for source in inputs])
-    alike = likeness(content, spans[:n_parts], samples) * (shares / len(inputs)).astype(np.float32)
-    scenes = scenes_in(content, spans[:n_parts], 1)
-    seconds = np.array([part.length_s for _, part in parts])
-    spoken = np.array([part.spoken for _, part in parts])
+    alike = likeness(content, spans[:n_parts], np.arange(n_parts, len(rows)))
     above = np.array([inputs[number].importance + part.importance for number, part in parts])
-    values = unit_values(seconds, above, [part.n_shots for _, part in parts], spoken)
-    times = _times(inputs)[sources]
-    shows = representation(alike, times, scenes * WEIGHTS.scene, budget_s)
-    is_time = np.zeros(shows.shape[1], np.bool_)
-    is_time[len(samples) : len(samples) + times.shape[1]] = True
-    objective = Objective(values, shows, np.zeros(shows.shape[1], np.float32))
-    return _Terms(objective, seconds * spoken * WEIGHTS.speech, is_time, rows[:n_parts])
+    return _Candidates(
+        mine,
+        sources,
+        rows[:n_parts] @ rows[:n_parts].T,
+        unit_values(
+            np.array([part.length_s for part in mine]),
+            above,
+            [part.n_shots for part in mine],
+            np.array([part.spoken for part in mine]),
+        ),
+        alike * (shares / len(inputs)).astype(np.float32),
+        _times(inputs)[sources],
+        scenes_in(content, spans[:n_parts], 1) * WEIGHTS.scene,
+    )
 
 
 def _times(inputs: Sequence[ReelInput]) -> BoolArray:
