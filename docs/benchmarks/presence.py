@@ -69,6 +69,7 @@ from vidsum.results.moments import NO_BELOW, YES_FROM, Verdict, verdict_on
 from vidsum.types import FloatArray, TimeArray
 
 _FOLDS = 10
+_FILMS = {"film", "action film", "uncut"}  # what the verdicts of films are of, together
 
 
 @cache
@@ -270,12 +271,18 @@ def shipped(answers: Sequence[Asked], number: int) -> TimeArray:
 
 
 def print_words(answers: Sequence[Asked], said: TimeArray) -> None:
-    """Print, per source, how often each word is right, and what share of the true and absent ones gets it."""
+    """Print how often each word is right, and what share of the true and absent queries gets it.
+
+    First of each source; last of joined and uncut films together, in which each kind of query counts alike.
+    """
     whole, words = truth_about(answers), np.array([verdict_on(present) for present in said])
     print(f"\n| | {' | '.join(get_args(Verdict))} |")
     print("|---|" + "---|" * len(get_args(Verdict)))
-    for source in dict.fromkeys(answer.source for answer in answers):
-        rows = np.flatnonzero([answer.source == source for answer in answers])
+    groups = {source: {source} for source in dict.fromkeys(answer.source for answer in answers)}
+    if groups.keys() >= _FILMS:
+        groups["joined and uncut films"] = _FILMS
+    for source, members in groups.items():
+        rows = np.flatnonzero([answer.source in members for answer in answers])
         truth, given = whole.take(rows), words[rows]
         is_true = truth.is_true > 0
         for name, group in (("true", is_true), ("absent", ~is_true)):

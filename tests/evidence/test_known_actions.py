@@ -49,7 +49,7 @@ def term(query: FloatArray, mixture: FloatArray) -> float:
     cosines = [float(query @ name) for name in ACTIONS]
     seen = np.log(sum(p * np.exp(10 * cosine) for p, cosine in zip(mixture, cosines, strict=True)))
     weight = max(0.0, 2 * max(cosines) - 0.8)
-    return float(0.5 * weight * ((seen - 10 * np.mean(cosines)) / (10 * np.std(cosines)) - 1.75))
+    return float(1.3 * weight * ((seen - 10 * np.mean(cosines)) / (10 * np.std(cosines)) - 2.9))
 
 
 @given(st.integers(0, 50))

@@ -55,7 +55,7 @@ def evidence_named(query: FloatArray, mixture: FloatArray, photographs: Photogra
     usual = [log_likelihood(query, other) for other in photographs.probabilities]
     slope, offset = MIXTURE_WEIGHT_LINE
     weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
-    return float(weight * (log_likelihood(query, mixture) - np.mean(usual)) / np.std(usual))
+    return float(weight * ((log_likelihood(query, mixture) - np.mean(usual)) / np.std(usual) - 4.6))
 
 
 def test_what_is_named_is_compared_with_photographs(photographs: Photographs) -> None:

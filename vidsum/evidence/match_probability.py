@@ -5,14 +5,15 @@ clips say what is usual, as speaker verification normalises a score by other spe
 Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
 2000):
 
-    evidence(q, t) = (q . f_t - m) / s + r(q, t) + 1/2 r'(q, t) - 1/2 mean_b max_W (b . f - m) / s
-    r(q, t) = w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
+    evidence(q, t) = (q . f_t - m) / s + r(q, t) + 1.3 r'(q, t) - 1/2 mean_b max_W (b . f - m) / s
+    r(q, t) = w(q) ((l(q, t) - mean_u l(q, u)) / sd_u l(q, u) - 4.6)
 
 m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. r is there where a network
-names objects; it compares with photographs u. r' is the same where actions are known; it compares with 1.75
-deviations above the mean of clips of one action each. The longer a video, the better its best phrase: hence
-the last term. A window W has up to five clips of one shot, and the mean of their evidence. The curve from the
-evidence to the probability also reads how common a query is, q . mean_b b, standardised among phrases.
+names objects; it compares with photographs u. r' is the same where actions are known; it compares with clips
+of one action each, and has 2.9 in place of 4.6. Where objects are named and actions are not known, it is
+-.4 / 1.3. The longer a video, the better its best phrase: hence the last term. A window W has up to five
+clips of one shot, and the mean of their evidence. The curve from the evidence to the probability also reads
+how common a query is, q . mean_b b, standardised among phrases.
 
 A whole video, the records of an archive, and what a live source has shown so far differ in where `Usual`
 comes from, and in nothing else. docs/algorithms/presence.md has the fit of the curves, and their accuracy.
@@ -54,10 +55,10 @@ class Curve(NamedTuple):
 
 
 NAMED: dict[QueryKind, Curve] = {
-    "noun": Curve(1.01, -2.01, -0.12),
-    "phrase": Curve(1.11, -1.47, 0.62),
-    "action": Curve(0.85, -1.75, 0.26),
-    "sentence": Curve(1.46, -3.02, 0.18),
+    "noun": Curve(1.14, -0.31, 0.15),
+    "phrase": Curve(1.12, 0.31, 0.89),
+    "action": Curve(0.91, -0.02, 0.39),
+    "sentence": Curve(1.45, -0.56, 0.63),
 }  # where a network names objects
 BARE: dict[QueryKind, Curve] = {
     "noun": Curve(1.42, -2.04, 0.10),
@@ -68,10 +69,13 @@ BARE: dict[QueryKind, Curve] = {
 PICTURE_KIND: QueryKind = "sentence"  # the curve of a picture as a query: it says as much
 WINDOW = 5  # clips
 _LENGTH_WEIGHT = np.float32(0.5)
-_ACTION_FACTOR = 0.5  # .25 to .75 are level
-_USUAL_ACTIONS = (
-    1.75  # deviations above the mean: clips are mixtures, and windows with the best ones are chosen
-)
+_ACTION_FACTOR = 1.3
+_LIKELY_OBJECTS, _LIKELY_ACTIONS = 4.6, 2.9
+"""Deviations above the mean from which what is named speaks for a query: where a network knows the thing by
+name and does not see it, that speaks against it, in the best of many windows too."""
+_UNKNOWN_ACTIONS = np.float32(
+    0.4
+)  # what actions take from the evidence of most queries, where they are known
 _LEAST_DEVIATION = 1e-6  # below it, all phrases are the same
 _PHRASES_AT_ONCE = 20  # of which curves are held: of all phrases and a long video, they are large
 _SENTENCE = 7  # words
@@ -141,16 +145,17 @@ RateNamed = Callable[[FloatArray], FloatArray]
 def compare_named(names: FloatArray, queries: FloatArray) -> RateNamed:
     """Compare queries [M, D] with photographs; `names` [K, D] are of the objects that the network knows."""
     squares = np.square(load_map().tensors[CLASSES])
-    return _compare(ClassMixture(squares / squares.sum(axis=1, keepdims=True), names), queries)
+    usual = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
+    return _compare(usual, queries, 1.0, _LIKELY_OBJECTS)
 
 
 def compare_actions(names: FloatArray, queries: FloatArray) -> RateNamed:
     """Compare queries [M, D] with clips of one action each; `names` [K, D] are of the actions."""
     usual = ClassMixture(np.eye(len(names), dtype=np.float32), names, WEIGHT_LINE)
-    return _compare(usual, queries, _ACTION_FACTOR, _USUAL_ACTIONS)
+    return _compare(usual, queries, _ACTION_FACTOR, _LIKELY_ACTIONS)
 
 
-def _compare(usual: ClassMixture, queries: FloatArray, factor: float = 1.0, above: float = 0.0) -> RateNamed:
+def _compare(usual: ClassMixture, queries: FloatArray, factor: float, above: float) -> RateNamed:
     """Compare queries with likelihoods that lie some deviations above the mean of usual ones."""
     likelihoods = log_likelihood(usual, queries)
     mean, spread = likelihoods.mean(axis=1, keepdims=True), likelihoods.std(axis=1, keepdims=True)
@@ -180,6 +185,8 @@ class MatchedQueries:
         for rate, mixture in ((self.rate_objects, objects), (self.rate_actions, actions)):
             if rate and mixture:
                 evidence = evidence + rate(log_likelihood(mixture, self.vectors))
+        if self.rate_objects and objects and not (self.rate_actions and actions):
+            evidence = evidence - _UNKNOWN_ACTIONS
         return evidence
 
     def clip_evidence(self, video: ClipEmbeddings, usual: Usual) -> FloatArray:
