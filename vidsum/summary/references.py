@@ -26,11 +26,13 @@ _LINKS: Final = {
         _words(
             "and but or yet because which whose whom otherwise instead therefore thus hence however moreover "
             "furthermore similarly likewise also too plus meaning besides neither nor both another others "
-            "versus latter former secondly thirdly lastly second third fourth fifth either plenty"
+            "namely versus latter former secondly thirdly lastly second third fourth fifth either plenty"
         ),
         1.0,
     ),
-    **dict.fromkeys(_words("like then still again anyway anyways meanwhile finally even not eventually"), 0.7),
+    **dict.fromkeys(
+        _words("like then still again anyway anyways meanwhile finally even not eventually"), 0.7
+    ),
     **dict.fromkeys(_words("so well basically oh ah okay ok actually obviously except"), 0.4),
     **dict.fromkeys(_words("now look um uh hmm you know sort kind of just i mean"), 0.1),
 }
@@ -78,7 +80,9 @@ _NO_NOUNS: Final = _words(
     "it one ones them us me him her you which what whom something anything nothing everything how doing being "
     "having going getting making trying using more less very really just not so too"
 )
-_RELATIVE: Final = _words("who whom whose that which where when of with for to in on i we you he she they from")
+_RELATIVE: Final = _words(
+    "who whom whose that which where when of with for to in on i we you he she they from"
+)
 """Words after a noun that say which one is meant."""
 _DEFINING: Final = _words("who whom whose that which where when of")
 _VERBS: Final = _words(
@@ -171,12 +175,16 @@ def _loose_in(text: str, named: _Named, given: frozenset[str], *, is_first: bool
         if is_name and is_first and _stem(word) in given and _stem(word) not in named.stems:
             total += 0.25
         led = any(part in _LEADING for part in lower[max(at - 2, 0) : at])
-        is_noun = (led or (is_start and word.endswith("s")) or after.lower() in _VERBS) and word not in _NO_NOUNS
+        is_noun = (
+            led or (is_start and word.endswith("s")) or after.lower() in _VERBS
+        ) and word not in _NO_NOUNS
         named.add(token, is_noun=is_noun, is_name=is_name)
     return total
 
 
-def _loose_at(lower: Sequence[str], at: int, named: _Named, given: frozenset[str], *, is_first: bool) -> float:
+def _loose_at(
+    lower: Sequence[str], at: int, named: _Named, given: frozenset[str], *, is_first: bool
+) -> float:
     """Return how much a word refers to what was not named."""
     word, after = lower[at], lower[at + 1] if at + 1 < len(lower) else "."
     if word in _PERSON:
@@ -202,7 +210,12 @@ def _loose_pointer(lower: Sequence[str], at: int, named: _Named, given: frozense
     word, after = lower[at], lower[at + 1] if at + 1 < len(lower) else "."
     is_late = at > 8 and named.thing  # the sentence may have said it
     if after in _VERBS or not after[0].isalnum() or word.endswith(("'s", "'d", "'ll")):
-        is_linking = word == "that" and at > 0 and after in _VERBS and lower[at - 1] not in (",", "and", "so", "but", "because")
+        is_linking = (
+            word == "that"
+            and at > 0
+            and after in _VERBS
+            and lower[at - 1] not in (",", "and", "so", "but", "because")
+        )
         return 0.0 if is_late or is_linking else 1.0
     if word == "that" and (at == 0 or lower[at - 1] not in _LEADING):
         return 0.0 if at else 0.7
@@ -231,7 +244,13 @@ def _head(lower: Sequence[str], at: int) -> int | None:
     head = None
     for number in range(at + 1, min(at + 4, len(lower))):
         word = lower[number]
-        if word in _COMMON or word in _VERBS or word in _LEADING or word in _RELATIVE or not word[0].isalnum():
+        if (
+            word in _COMMON
+            or word in _VERBS
+            or word in _LEADING
+            or word in _RELATIVE
+            or not word[0].isalnum()
+        ):
             break
         head = number
     return head
