@@ -21,7 +21,6 @@ from vidsum.summary.settings import Selection
 from vidsum.types import Picture
 from vidsum.video.probe import probe
 
-
 NO_FACES = np.zeros((0, 2))
 
 

@@ -1,7 +1,7 @@
 """Passages of a video that make shorts: whole thoughts of what is said, or runs of shots.
 
-A thought is a run of sentences that stands by itself (see `vidsum.summary.standing`). docs/algorithms/shorts.md
-says how passages are chosen.
+A thought is a run of sentences that stands by itself (see `vidsum.summary.standing`).
+docs/algorithms/shorts.md says how passages are chosen.
 """
 
 import re

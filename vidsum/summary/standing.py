@@ -19,7 +19,7 @@ from vidsum.results.sentences import SpokenSentence, is_stop
 from vidsum.summary.references import OPENING, REPLY, joins, loose_references
 from vidsum.types import Interval, TimeArray
 
-LEAST: Final = 0.6  # standing of what is posted or summarized, where there is such
+LEAST: Final = 0.55  # standing of what is posted or summarized, where there is such
 _GAP_S: Final = 3.0  # silence that no run goes on over
 _PAUSE_S: Final = 1.0  # silence that a thought is clearly over with
 _NEAR: Final = (1, 3, 8)  # sentences on either side of a boundary whose words are compared
@@ -36,9 +36,12 @@ _INSIDE, _QUOTED, _CHANGED = 0.5, 0.5, 0.6
 """Factors of runs with a turn inside, with half of a quotation, and with another speaker near the end."""
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
 _ANNOUNCES: Final = re.compile(
-    r"\b(let me|let's|let us|here's|here (is|are)|imagine|suppose|consider|take a look|look at|guess what|one of them|"
-    r"for (example|instance)|the following|as follows|the first (one|thing|reason)|not (just|only|merely|simply)|"
-    r"i(['’]ll| will|['’]m going to|['’]m gonna| am going to| want to| wanna) (tell|show|give|explain|talk|ask|share)|"
+    r"\b(let me|let's|let us|here's|here (is|are)|imagine|suppose|consider|take a look|look at|guess what|"
+    r"one of them|"
+    r"for (example|instance)|the following|as follows|the first (one|thing|reason)|not (just|only|merely|"
+    r"simply)|"
+    r"i(['’]ll| will|['’]m going to|['’]m gonna| am going to| want to| wanna) (tell|show|give|explain|talk|"
+    r"ask|share)|"
     r"there (are|were) (two|three|four|five|several|a few|a couple|a lot of|many) \w+|"
     r"(two|three|four|five) (things|reasons|ways|steps|points|questions)|"
     r"(said|says|asked|asks|thought|(was|were|is|am|are) like|goes|went|replied)\W*$)",
@@ -83,7 +86,9 @@ def standing_runs(
             inside = max(inside, bounds.turns[last]) if last > first else 0.0
             if said_s < length_s[0]:
                 continue
-            standing = float(np.sqrt(bounds.begins[first] * bounds.ends[last + 1]))
+            standing = float(
+                min(bounds.begins[first], bounds.ends[last + 1])
+            )  # a good end mends no beginning
             edge = (bounds.turns[first] + bounds.turns[last + 1]) / 2
             standing *= 1 - _INSIDE * max(inside - edge, 0.0)
             standing *= _QUOTED if (quotes[last + 1] - quotes[first]) % 2 else 1.0
@@ -154,7 +159,7 @@ def _subject_turns(texts: Sequence[str]) -> TimeArray:
     except ValueError:  # no words, or only such as mean nothing
         return turns
     shape, total = (len(texts) - 1, len(texts)), np.zeros(len(texts) - 1)
-    for near in _NEAR if len(texts) > 1 else ():
+    for near in sorted({min(near, len(texts) - 1) for near in _NEAR} - {0}):
         before = diags_array(np.ones(near), offsets=range(1 - near, 1), shape=shape)
         after = diags_array(np.ones(near), offsets=range(1, near + 1), shape=shape)
         alike = normalize(before @ words).multiply(normalize(after @ words)).sum(axis=1)
