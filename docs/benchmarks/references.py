@@ -3,8 +3,7 @@
     python -m docs.benchmarks.references [FILE]
 
 `spoken_references.json` has sentences of public speeches and hearings, and whether each needs those before
-it. The rule is `refers_back`; sentences of fewer than four words, and answers to questions, need others in
-any case. Precision, recall and the errors, of all and of every second one.
+it. The rule is `loose_references`, of single sentences. Fragments and answers need others in any case.
 """
 
 import json
@@ -12,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from docs.benchmarks import argument_parser
-from vidsum.summary.speech_units import refers_back
+from vidsum.summary.references import loose_references
 
 LABELLED = Path(__file__).with_name("spoken_references.json")
+
+LEAST = 0.7  # weight of the references of a sentence that needs others
 
 Labels = Sequence[tuple[str, bool]]
 """Sentences, and whether they need those before them."""
@@ -28,10 +29,14 @@ def labelled(path: Path = LABELLED) -> list[tuple[str, bool]]:
 
 def precision_and_recall(labels: Labels) -> tuple[float, float]:
     """The share of the sentences that the rule names which need others, and of those that the rule names."""
-    named = [(refers_back(text), needs) for text, needs in labels]
+    named = [(_is_named(text), needs) for text, needs in labels]
     right = sum(is_named and needs for is_named, needs in named)
     n_named, n_needing = (sum(column) for column in zip(*named, strict=True))
     return right / max(n_named, 1), right / max(n_needing, 1)
+
+
+def _is_named(text: str) -> bool:
+    return loose_references([text])[0] >= LEAST
 
 
 def main() -> None:
@@ -45,7 +50,7 @@ def main() -> None:
         print(f"{name}: {len(part)} sentences, {count} need others", end="; ")
         print(f"precision {precision:.2f}, recall {recall:.2f}")
     for text, needs in labels:
-        if refers_back(text) != needs:
+        if _is_named(text) != needs:
             print(f"  {'missed' if needs else 'wrongly named'}: {text}")
 
 

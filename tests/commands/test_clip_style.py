@@ -13,7 +13,7 @@ from tests.grounding.colours import use_colours
 from tests.media import make_video
 from tests.program import Run
 from tests.speech import stub
-from vidsum.crop.saliency import STEP, normalise
+from vidsum.crop.saliency import STEP, Look, normalise
 from vidsum.pipelines import clip_style
 from vidsum.pipelines.speech_evidence import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word
@@ -21,12 +21,18 @@ from vidsum.summary.settings import Selection
 from vidsum.types import Picture
 from vidsum.video.probe import probe
 
+NO_FACES = np.zeros((0, 2))
+
 
 class Bright:
-    def curve(self, picture: Picture, *, is_turned: bool) -> np.ndarray:
+    """Sees what is bright; faces are where they are set."""
+
+    faces = NO_FACES
+
+    def look(self, picture: Picture, *, is_turned: bool) -> Look:
         lines = picture.mean(axis=(0, 2))
         at = np.arange(STEP / 2, picture.shape[1], STEP)
-        return normalise(np.interp(at, np.arange(len(lines)), lines))
+        return Look(normalise(np.interp(at, np.arange(len(lines)), lines)), self.faces)
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +86,28 @@ def test_crop_of_wide_content(tmp_path: Path) -> None:
     assert framing.position_at(0.5) is None
 
 
+def still(number: int, width: int, height: int) -> Picture:
+    return spot(width, height, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("faces", "is_cropped"),
+    [([(0.12, 0.28)], True), ([(0.05, 0.15), (0.7, 0.8)], False), ([(0.15, 0.2), (0.2, 0.25)], True)],
+)
+def test_two_people_who_fit_no_crop_are_shown_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faces: list[tuple[float, float]], is_cropped: bool
+) -> None:
+    monkeypatch.setattr(Bright, "faces", np.array(faces))
+    made = make_video(tmp_path / "talk.mp4", n_frames=50, width=192, height=108, paint=still)
+    framing = clip_style.choose_framing(probe(made.path), [(0.0, 2.0)], Fraction(9, 16))
+    place = framing.position_at(1.0)
+    assert (place is not None) == is_cropped
+    if place is not None:
+        first = place * (1 - framing.shape.share)
+        assert first <= faces[0][0] + 0.02
+        assert faces[-1][1] - 0.02 <= first + framing.shape.share
+
+
 def test_captions_are_not_cropped(tmp_path: Path) -> None:
     """The bright bar is cropped to in the first shot; the second has a caption in its later half."""
 
@@ -106,7 +134,7 @@ def test_memory_of_long_shots() -> None:
         return normalise(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
 
     seen = clip_style._ShotEvidence(
-        0.0, 0.0, looked=[(number / 4, curve(number)) for number in range(0, n_times, 4)]
+        0.0, 0.0, looked=[(number / 4, Look(curve(number), NO_FACES)) for number in range(0, n_times, 4)]
     )
     seen.moved = [(number / 4, curve(number)) for number in range(1, n_times)]
     tracemalloc.start()

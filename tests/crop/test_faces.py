@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.crop.faces import decode_boxes, drop_overlaps, face_curve, load_face_detector
+from vidsum.crop.faces import (
+    decode_boxes,
+    drop_overlaps,
+    face_curve,
+    held_faces,
+    load_face_detector,
+    main_faces,
+)
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
 
@@ -44,6 +51,19 @@ def test_curve_of_a_turned_picture_is_by_height() -> None:
 
 def test_curve_without_faces_is_nothing() -> None:
     assert face_curve(np.zeros((0, 5)), 10).sum() == 0
+
+
+def test_small_faces_are_no_main_faces() -> None:
+    assert main_faces(TWO_FACES).tolist() == [[0.5, 1.0]]
+    assert main_faces(TWO_FACES, is_turned=True).tolist() == [[0.0, 0.9]]
+    assert main_faces(np.zeros((0, 5))).shape == (0, 2)
+
+
+def test_crop_holds_the_faces_that_it_shows_whole() -> None:
+    faces = np.array([[0.1, 0.2], [0.6, 0.7]])
+    assert held_faces(faces, np.array([0.0, 0.15, 0.5, 0.09]), 0.3).tolist() == [0.5, 0.0, 0.5, 0.5]
+    assert held_faces(faces, np.array([0.1]), 0.6).tolist() == [1.0]
+    assert held_faces(np.zeros((0, 2)), np.array([0.0]), 0.3).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("kind", ["black", "noise"])

@@ -61,7 +61,7 @@ NO_FACES = np.zeros((0, 5))
 
 @pytest.mark.parametrize("length", [SIDE, 300, 398, 799])
 def test_curve_of_a_picture_of_any_width_has_one_mass_where_the_network_sees_something(length: int) -> None:
-    curve = bright_model(NO_FACES).curve(picture_of(length))
+    curve = bright_model(NO_FACES).look(picture_of(length)).curve
     assert len(curve) == len(np.arange(STEP / 2, length, STEP))
     assert curve.sum() == pytest.approx(1, abs=1e-3)
     assert abs(curve @ np.arange(len(curve)) * STEP - (length - 40)) < 20
@@ -70,7 +70,10 @@ def test_curve_of_a_picture_of_any_width_has_one_mass_where_the_network_sees_som
 @pytest.mark.parametrize(("is_turned", "first"), [(False, 0.1), (True, 0.3)], ids=["across", "along"])
 def test_faces_add_their_weight_at_their_place(is_turned: bool, first: float) -> None:
     picture, faces = picture_of(799), np.array([[0.1, 0.3, 0.2, 0.4, 0.9]])
-    more = bright_model(faces).curve(picture, is_turned=is_turned) - bright_model(NO_FACES).curve(picture)
+    more = (
+        bright_model(faces).look(picture, is_turned=is_turned).curve
+        - bright_model(NO_FACES).look(picture).curve
+    )
     assert more.sum() == pytest.approx(FACE_WEIGHT)
     places = np.flatnonzero(more > 1e-6) / len(more)
     assert first - 0.02 <= places[0] < places[-1] <= first + 0.1

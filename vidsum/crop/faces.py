@@ -12,6 +12,7 @@ from vidsum.types import FloatArray, Picture
 
 MIN_SCORE: Final = 0.6  # least score of a face
 _MAX_OVERLAP: Final = 0.3  # intersection over union from which two boxes are one face
+_MAX_CUT: Final = 0.1  # of a face at either edge of a crop that shows it
 _STRIDES: Final = (8, 16, 32)  # pixels from one anchor to the next
 
 
@@ -65,3 +66,18 @@ def face_curve(faces: FloatArray, n_places: int, *, is_turned: bool = False) -> 
     covers = np.maximum(np.minimum(edges[1:], end[:, None]) - np.maximum(edges[:-1], first[:, None]), 0)
     mass = (faces[:, 4:] * covers / np.maximum(covers.sum(axis=1, keepdims=True), 1e-9)).sum(axis=0)
     return np.asarray(mass / max(float(mass.sum()), 1e-9))
+
+
+def main_faces(faces: FloatArray, *, is_turned: bool = False) -> FloatArray:
+    """Return [M, 2] where faces begin and end along the width or, if `is_turned`, the height, without those
+    that are less than half as high as the highest.
+    """
+    heights = faces[:, 3] - faces[:, 1]
+    return faces[heights >= 0.5 * heights.max(initial=0)][:, [1, 3] if is_turned else [0, 2]]
+
+
+def held_faces(faces: FloatArray, starts: FloatArray, share: float) -> FloatArray:
+    """Return [P] the fraction of faces [M, 2] that crops of a length show whole; 1 without faces."""
+    edge = _MAX_CUT * (faces[:, 1] - faces[:, 0])
+    is_held = (faces[:, 0] + edge >= starts[:, None]) & (faces[:, 1] - edge <= starts[:, None] + share)
+    return is_held.mean(axis=1) if len(faces) else np.ones(len(starts))

@@ -1,11 +1,12 @@
 """Saliency of a picture along one axis: the network's features at 7 x 7 positions, faces, and motion."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.crop.faces import face_curve, load_face_detector
+from vidsum.crop.faces import face_curve, load_face_detector, main_faces
 from vidsum.features import describe
 from vidsum.features.onnx_backend import build_cell_runner
 from vidsum.grounding.vse_map import EXTRACTOR
@@ -21,6 +22,14 @@ _PIXEL_NOISE = 6.0  # levels that a pixel changes by itself
 _FULL_MOTION = 1.0  # mean change in levels at which motion counts fully
 
 
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What matters in a picture, along one axis."""
+
+    curve: FloatArray  # [X] saliency at positions `STEP` apart; the sum is 1, and more where faces are
+    faces: FloatArray  # [M, 2] where the main faces begin and end, as fractions
+
+
 class SaliencyModel:
     """Saliency of pictures [SIDE, L, 3], which the network reads in overlapping squares."""
 
@@ -31,15 +40,16 @@ class SaliencyModel:
         self._cells: Callable[[Picture], FloatArray] = build_cell_runner(spec, folder, device)
         self._dim, self._detect = spec.dim, load_face_detector()
 
-    def curve(self, picture: Picture, *, is_turned: bool = False) -> FloatArray:
-        """Return [X] the saliency at positions `STEP` apart; the sum is 1, and more where faces are.
+    def look(self, picture: Picture, *, is_turned: bool = False) -> Look:
+        """Return what matters in a picture.
 
         `is_turned`: rows and columns of the picture were exchanged, so that positions run from top to bottom.
         """
         seen = normalise(self._columns(picture).sum(axis=1))
         upright = np.ascontiguousarray(picture.transpose(1, 0, 2)) if is_turned else picture
-        faces = face_curve(self._detect(upright), len(seen), is_turned=is_turned)
-        return np.asarray(seen + FACE_WEIGHT * faces)
+        faces = self._detect(upright)
+        curve = seen + FACE_WEIGHT * face_curve(faces, len(seen), is_turned=is_turned)
+        return Look(np.asarray(curve), main_faces(faces, is_turned=is_turned))
 
     def _columns(self, picture: Picture) -> FloatArray:
         """Return [X, D] features by place: means over the other axis, overlaps mixed."""

@@ -9,9 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from vidsum.crop.faces import held_faces
 from vidsum.crop.lettering import SHORT_SIDE, has_letters
 from vidsum.crop.reframe import plan_path
-from vidsum.crop.saliency import SIDE, SaliencyModel, motion_curve
+from vidsum.crop.saliency import SIDE, Look, SaliencyModel, motion_curve
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
 from vidsum.pipelines.speech_evidence import cut_subtitles, plan_speech
@@ -39,6 +40,8 @@ _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
 last `_PREVIOUS` pictures."""
 _MIN_SHOT_FRAMES = 3  # frames of a shot
 _CROP_POSITIONS = 65  # positions of the crop that are compared
+_HELD = 0.5  # weight of main faces that a crop shows whole, relative to the share of what matters
+_MAX_MISSED = 0.2  # fraction of the pictures of a shot in which a crop may cut a main face; else all is shown
 _MIN_GAIN = 0.16  # least excess of the saliency in a crop over its area; else all is shown
 
 
@@ -95,12 +98,12 @@ class _ShotEvidence:
     start_s: float
     end_s: float
     moved: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of what moves
-    looked: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of the network
+    looked: list[tuple[float, Look]] = field(default_factory=list)  # (time, look) of the networks
     has_letters: bool = False  # whether one of the pictures that the network saw has letters below
 
     def shot(self, share: float) -> CropPath:
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
-        looked = np.stack([curve for _, curve in self.looked])
+        looked = np.stack([look.curve for _, look in self.looked])
         seen_s = np.array([time_s for time_s, _ in self.looked])
         nearest = np.searchsorted((seen_s[1:] + seen_s[:-1]) / 2, times_s)
         still = np.zeros_like(looked[0])
@@ -114,11 +117,14 @@ class _ShotEvidence:
         scores = np.stack(
             [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
         )
-        places = plan_path(times_s, scores, share)
+        held = np.stack([held_faces(look.faces, starts, share) for _, look in self.looked])
+        places = plan_path(times_s, scores + _HELD * held[nearest], share)
         gain = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
-        is_cropped = gain >= share + _MIN_GAIN and not self.has_letters
+        at = np.rint(np.interp(seen_s, times_s, places) * (_CROP_POSITIONS - 1)).astype(int)
+        missed = np.mean(held[np.arange(len(held)), at] < 1)  # the one who speaks may be among them
+        is_cropped = gain >= share + _MIN_GAIN and missed <= _MAX_MISSED and not self.has_letters
         return CropPath(self.start_s, times_s, places if is_cropped else None)
 
 
@@ -175,10 +181,10 @@ def _scan_shots(
             if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
                 grey = small(frame.decoded).mean(axis=2, dtype=np.float32)
                 if not is_new:
-                    seen.moved.append((time_s, motion_curve(before, grey, len(seen.looked[0][1]))))
+                    seen.moved.append((time_s, motion_curve(before, grey, len(seen.looked[0][1].curve))))
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
-                seen.looked.append((time_s, looker.curve(large(frame.decoded), is_turned=shape.is_upright)))
+                seen.looked.append((time_s, looker.look(large(frame.decoded), is_turned=shape.is_upright)))
                 upright = letters.from_frame(frame.decoded.frame, frame.decoded.turn_deg)
                 seen.has_letters = seen.has_letters or has_letters(upright)
     if seen.looked:

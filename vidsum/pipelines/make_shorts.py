@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,15 +11,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.description.passage_titles import title_passages
+from vidsum.description.opening_titles import title_of
 from vidsum.description.writers import SeenSegments, write_words
 from vidsum.errors import InputError, Mention, UsageError
-from vidsum.evidence.protocol import ENCODER
 from vidsum.features.settings import Extraction
-from vidsum.grounding.languages import encode_in
 from vidsum.grounding.scenes import samples_between
 from vidsum.grounding.spaces import extraction_for
-from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.models.scaling import LEAST_IMPORTANCE, logit
 from vidsum.options import all_from_keywords, without_defaults
@@ -50,7 +46,7 @@ from vidsum.summary.short_passages import (
 )
 from vidsum.summary.slide_importance import number_slides, slides_of_talk
 from vidsum.summary.speech_units import timed_texts
-from vidsum.times import format_short_time, format_time
+from vidsum.times import format_time
 from vidsum.types import Progress, TimeArray
 from vidsum.video.photographs import is_photograph
 
@@ -96,7 +92,6 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     provenance = {**video_input.provenance, "shorts": facts}
     speech = plan_speech(video, extraction, settings.evidence)
     if speech is not None:
-        facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = speech.provenance["speech"]
     return Plan(provenance, _Work(settings, video_input, speech, models, provenance).make)
 
@@ -184,16 +179,7 @@ class _Work:
                 named = text and text not in titles
                 titles.append(text if named else f"Scene at {format_time(part.start_s)}")
             return titles
-        language = transcript.language or "auto"
-        embed = partial(encode_in, language=language, encode_english=load_text_encoder(ENCODER).encode)
-        inside = {text for part in picked for text in part.texts}
-        rest = [part.text for part in transcript.trusted.sentences() if part.text not in inside]
-        is_english = transcript.language in (None, "en")
-        said = title_passages([part.texts for part in picked], embed, rest, is_english=is_english)
-        return [
-            title or f"Part {number}, {format_short_time(int(part.start_s))}"
-            for number, (title, part) in enumerate(zip(said, picked, strict=True), 1)
-        ]
+        return [title_of(part.texts) for part in picked]
 
     def note(self, number: int, evidence: str) -> str:
         """Return why there are fewer shorts than were asked for; empty where there are as many."""

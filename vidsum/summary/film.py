@@ -19,6 +19,7 @@ _FAIR: Final = 0.5  # a scene with this fraction of the highest importance is wo
 _MOST_SAMPLES: Final = 1000  # of a film, that a summary represents
 _QUARTERS: Final = 200  # places of a quarter of the film
 _SCENE_S: Final = 2.0  # of a scene show it
+_PASSAGE: Final = 3  # shots that take as long to understand as the subject of what is said
 _BLOCK: Final = 500  # units that are compared with the film at once
 
 
@@ -56,7 +57,7 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     starts, ends = ends_of(listed)
     is_window = np.array([unit.cell != SPOKEN for unit in listed])  # speech goes on over cuts
     n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
-    importance, n_shots = mean_in(film.expected, listed), 1 + n_cuts * is_window
+    importance, n_shots = mean_in(film.expected, listed), np.where(is_window, 1 + n_cuts, _PASSAGE)
     values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
     is_all_spoken = not is_window.any()
     blocks = (listed[first : first + _BLOCK] for first in range(0, len(listed), _BLOCK))

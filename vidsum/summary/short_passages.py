@@ -1,7 +1,7 @@
 """Passages of a video that make shorts: whole thoughts of what is said, or runs of shots.
 
-A thought begins with a sentence that needs none before it, and ends with one that needs none after it (see
-`vidsum.summary.speech_units`), ahead of a pause. docs/algorithms/shorts.md says how passages are chosen.
+A thought is a run of sentences that stands by itself (see `vidsum.summary.standing`).
+docs/algorithms/shorts.md says how passages are chosen.
 """
 
 import re
@@ -13,35 +13,20 @@ from typing import Final
 import numpy as np
 
 from vidsum.grounding.scenes import samples_between
-from vidsum.results.sentences import PAUSE_S, SpokenSentence
 from vidsum.results.transcript import Transcript
 from vidsum.summary.content import Content, likeness
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import gains_of
-from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, is_question, standing_run, with_silence
+from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, with_silence
 from vidsum.summary.speech_worth import worth_of
+from vidsum.summary.standing import LEAST, standing_runs
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
-_GAP_S: Final = 3.0  # silence that no thought goes on over
-_PARAGRAPH_S: Final = 1.0  # silence that a thought is clearly over with
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
 _LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
-_OPENING, _SHOWS = 1.0, 1.0
-"""Worth of a clear beginning and end, and of a deviation of what passages show of the video."""
+_STANDING, _SHOWS = 6.0, 1.0
+"""Worth of a passage that stands by itself, and of a deviation of what passages show of the video."""
 _SAME: Final = 0.5  # fraction of three words in a row that two passages share, if they say the same
-_CONTINUES: Final = re.compile(
-    r"\W*(and|but|or|yet|still|because|for example|for instance|in other words|similarly|likewise|moreover|"
-    r"furthermore|besides|meanwhile|finally|again|another|other|the other|the same|as|of course|in fact|"
-    r"indeed|more|after all|even|either way|(\w+\W+){1,3}also)\b",
-    re.IGNORECASE,
-)
-"""Beginnings of English sentences that go on with what was said before."""
-_REFERS: Final = re.compile(
-    r"(it|its|they|them|their|he|she|him|her|his|this|that|these|those|here|there|also|too|such|same|other|"
-    r"another|earlier|before|first|second|third)"
-)
-"""English words that refer to what was said or shown before."""
-_FIRST_WORDS: Final = 10  # of a passage, in which such a word is not clear
 
 
 @dataclass(frozen=True)
@@ -51,50 +36,32 @@ class ShortPassage:
     start_s: float
     end_s: float
     texts: tuple[str, ...] = ()
-    opening: float = 0.0  # how well it begins and ends, in [0, 1]
+    standing: float = 0.0  # how well it stands by itself, in [0, 1]
     worth: float = 1.0  # the mean of its sentences over their time, times how certain the least certain is
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
-    """Return the passages of speech whose length is in a range, in order of time.
+    """Return the passages of speech that stand by themselves, with a length in a range, in order of time.
 
-    Silence around one stops at a cut of the video, which are `edges_s`. Where no thought is as long,
-    sentences that need others make passages, too. None begins or ends with a greeting or farewell, unless
-    there are no others.
+    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting or farewell,
+    unless there are no others.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
-    worth = worth_of(sentences)
+    worth = np.array(worth_of(sentences))
+    lengths_s = np.array([max(sentence.length_s, 1e-3) for sentence in sentences])
+    shortest_s = max(length_s[0] - 2 * SILENCE_S, 0.0)
     is_english = transcript.language in (None, "en")
-    runs = [standing_run(sentences, at, is_english=is_english) for at in range(len(sentences))]
-    stands = [run[0] == at for at, run in enumerate(runs)]
-    begins = [stand and value > 0 for stand, value in zip(stands, worth, strict=True)]
-    ends = [run[1] == at and worth[at] > 0 for at, run in enumerate(runs)]
-    fresh = [
-        begin and not (is_english and _CONTINUES.match(sentence.text))
-        for begin, sentence in zip(begins, sentences, strict=True)
-    ]
-    pauses_s = _pauses(sentences)
-    paused = [end and pause_s >= PAUSE_S for end, pause_s in zip(ends, pauses_s[1:], strict=True)]
-    everything = [True] * len(sentences)
-
-    def passage(first_at: int, last_at: int) -> ShortPassage:
-        unit = with_silence(sentences, first_at, last_at, 0.0, transcript.duration_s)
-        apart_s = min(pauses_s[first_at], _PARAGRAPH_S) + min(pauses_s[last_at + 1], _PARAGRAPH_S)
-        is_over = last_at + 1 == len(sentences) or stands[last_at + 1]
-        is_clear = not (is_english and refers(sentences[first_at].text))
-        opening = (apart_s / _PARAGRAPH_S + is_over + is_question(sentences[first_at].text) + is_clear) / 5
-        inside = sentences[first_at : last_at + 1]
-        texts = tuple(sentence.text for sentence in inside)
-        lengths_s = [max(sentence.length_s, 1e-3) for sentence in inside]
-        mean = float(np.average(worth[first_at : last_at + 1], weights=lengths_s))
-        return ShortPassage(*_within_shots(unit, edges_s), texts, opening, mean * unit.certain)
-
-    for first, last in (fresh, paused), (fresh, ends), (begins, ends), (everything, everything):
-        passages = [passage(*span) for span in _spans(sentences, pauses_s, first, last, length_s)]
-        fitting = [part for part in passages if length_s[0] <= part.end_s - part.start_s <= length_s[1]]
-        if fitting:
-            return fitting
-    return []
+    runs = standing_runs(sentences, (shortest_s, length_s[1]), is_english=is_english)
+    passages = list[ShortPassage]()
+    for run in runs:
+        inside = slice(run.first, run.last + 1)
+        unit = with_silence(sentences, run.first, run.last, 0.0, transcript.duration_s)
+        start_s, end_s = _within_shots(unit, edges_s)
+        if run.standing >= LEAST and length_s[0] <= end_s - start_s <= length_s[1]:
+            texts = tuple(sentence.text for sentence in sentences[inside])
+            mean = float(np.average(worth[inside], weights=lengths_s[inside])) * bool(worth[inside].all())
+            passages.append(ShortPassage(start_s, end_s, texts, run.standing, mean * unit.certain))
+    return [part for part in passages if part.worth] or passages
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
@@ -102,37 +69,6 @@ def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
     before = edges_s[(edges_s > unit.first_s) & (edges_s <= unit.start_s)]
     after = edges_s[(edges_s >= unit.end_s) & (edges_s < unit.last_s)]
     return float(before.max(initial=unit.first_s)), float(after.min(initial=unit.last_s))
-
-
-def refers(text: str) -> bool:
-    """Return whether the first words of an English sentence refer to what was said or shown before."""
-    return any(map(_REFERS.fullmatch, re.findall(r"\w+", text.lower())[:_FIRST_WORDS]))
-
-
-def _pauses(sentences: Sequence[SpokenSentence]) -> list[float]:
-    """Return [S + 1] the silence before each sentence in seconds, and after the last."""
-    ends_s = [-inf, *(part.end_s for part in sentences)]
-    starts_s = [*(part.start_s for part in sentences), inf]
-    return [start_s - end_s for end_s, start_s in zip(ends_s, starts_s, strict=True)]
-
-
-def _spans(
-    sentences: Sequence[SpokenSentence],
-    pauses_s: Sequence[float],
-    begins: Sequence[bool],
-    ends: Sequence[bool],
-    length_s: Interval,
-) -> list[tuple[int, int]]:
-    """Return the first and last numbers of runs of sentences that may be long enough with their silence."""
-    spans = []
-    for first in np.flatnonzero(begins).tolist():
-        for last in range(first, len(sentences)):
-            said_s = sentences[last].end_s - sentences[first].start_s
-            if said_s > length_s[1] or (last > first and pauses_s[last] > _GAP_S):
-                break
-            if ends[last] and said_s + 2 * SILENCE_S >= length_s[0]:
-                spans.append((first, last))
-    return spans
 
 
 def find_scenes(edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
@@ -166,7 +102,7 @@ def value_passages(
     totals = alike.sum(axis=1, dtype=np.float64)
     spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
-    values = means - means.min(initial=0) + _OPENING * np.array([part.opening for part in passages])
+    values = means - means.min(initial=0) + _STANDING * np.array([part.standing for part in passages])
     values *= np.array([part.worth for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
 

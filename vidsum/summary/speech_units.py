@@ -1,7 +1,6 @@
 """Speech as a summary takes it: sentences that can be understood by themselves, with a little silence.
 
-A question goes with its answer, and a sentence that begins in the middle of a thought with the sentence
-before it (docs/algorithms/selection.md). Speech may lie across cuts, the silence around it not.
+Speech may lie across cuts, the silence around it not (docs/algorithms/selection.md).
 """
 
 import re
@@ -19,16 +18,13 @@ from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import TimedText
 from vidsum.summary.speech_worth import worth_of
+from vidsum.summary.standing import LEAST, StandingRun, standing_runs
 from vidsum.types import BoolArray, Interval
 
 SILENCE_S: Final = 0.3
-_FEW_WORDS: Final = 4  # a sentence of fewer says nothing by itself
+_ENOUGH_S: Final = 6.0  # of a unit, or a quarter of the budget: shorter ones say little
+_LONGEST_S: Final = 30.0  # of a unit: longer ones are several that touch
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
-_QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
-_LINKS: Final = frozenset(re.findall(r"\w+", "and but or so for now well because yet still basically wow oh"))
-"""English words that link a sentence to the one before: the rest may stand without it."""
-_JOINS: Final = re.compile(r"\W*(and|but|or|yet)\b", re.IGNORECASE)
-"""Links that say how a sentence follows from the one before: a summary takes both."""
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
 """A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
 _VERB: Final = re.compile(
@@ -37,67 +33,12 @@ _VERB: Final = re.compile(
     re.IGNORECASE,
 )
 """English verbs that can be known without a grammar."""
-_CLAUSES: Final = re.compile(
-    r"[,;:—–]|\b(?:and|or|but|because|that|which|who|when|where|if|as|while|than|until|before|after|how|what)\b"
-)
-"""The end of the first clause of an English sentence."""
-_OBJECT: Final = re.compile(
-    r"(?!(?:as|if|when|while) ).*\w (it|them|him)\b(?! (?:is|was|has|will)\b|'s|.* to\b)", re.IGNORECASE
-)
-"""A clause whose object was named before: no such word stands for the subject of its own clause."""
-_REPLIES: Final = frozenset(re.findall(r"\w+", "yes yeah yep no nope okay ok right sure exactly absolutely"))
-_PRONOUNS: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "it he she they him her them his its their this that these those such both which who whom whose "
-        "then there therefore thus hence however also too instead otherwise",
-    )
-)
-"""English words for what was named before."""
-_OPENERS: Final = frozenset(
-    re.findall(
-        r"[\w']+",
-        "do does did don't doesn't didn't is are was were isn't aren't wasn't weren't would could should "
-        "will can has have had why how what when where even though if the i we you think guess",
-    )
-)
-"""English words with which a question or a thought begins, and after which a word may stand for another."""
-_ELSEWHERE: Final = frozenset(re.findall(r"\w+", "he she they him them that those these"))
-"""Words for what was named before, after such a beginning; "it" and "this" often are not."""
-_EMPTY: Final = re.compile(
-    r"(there|(it|this|that)(?=\W\w+( [\w']+){1,4} (to|that)\b))('s| is| was| are| were| will| has) "
-    r"(?!he|she|it|they)"
-)
-"""A subject that may stand for nothing, and its verb: "there is a book", "it is worth mentioning that".
-
-"It", "this" and "that" only where one to four words later "to" or "that" says what they stand for, and the
-verb only where no pronoun follows it, as in the question "is it".
-"""
-_HALF: Final = re.compile(
-    r"(((\b(is|are|was|were|am|be)|['’](s|re|m)) not|(is|are|was|were)n['’]t) (just|only|merely|simply)"
-    r"|\bnot only)\b(?!.*([,;:—–]|\bbut\b|[.!] ))",
-    re.IGNORECASE,
-)
-"""The first half of a contrast, without the other: "It's not just X." """
-
-_CONTINUED: Final = re.compile(
-    r"the ((first |second |third |last |next |other )?(reason|answer|explanation|result|problem|solution|"
-    r"difference|opposite) (is|was|turned)|latter|former)\b",
-    re.IGNORECASE,
-)
-"""A beginning that names a part of what was said before."""
-_ADVERBIAL: Final = re.compile(
-    r"(on|in|at|by|during|within) ((an?|the|some|every) )?[\w-]+( [\w-]+)?( of ((an?|the) )?[\w-]+)?,? "
-    r"(it|they|he|she) (?!is\b|was\b)",
-    re.IGNORECASE,
-)
-"""A beginning with a time or place, after which the subject was named before: "On a day of rain it loses"."""
 
 
 @dataclass(frozen=True)
 class SpeechUnit:
     """Speech in [start_s, end_s), with its silence in [first_s, last_s), how certain it is, in [0, 1], and
-    its worth (`vidsum.summary.speech_worth`).
+    its standing (`vidsum.summary.standing`) times its worth (`vidsum.summary.speech_worth`).
     """
 
     start_s: float
@@ -137,33 +78,56 @@ class SpokenParts:
 def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    Where none is that short, sentences are returned, which may need others; where no sentence is, clauses
-    that end one; then parts with which a sentence begins that needs none before it; then all parts (see
-    `vidsum.results.sentences`). Greetings are left out where something else is said. Each is at least
-    `shortest_s` long if there is silence.
+    Units are the runs of sentences that stand by themselves (`vidsum.summary.standing`); where none is that
+    short, all runs; where no sentence is, clauses that end one; then parts with which a sentence begins; then
+    all parts (see `vidsum.results.sentences`). Greetings are left out where something else is said. Each is
+    at least `shortest_s` long if there is silence.
     """
     sentences = [part for part in transcript.sentences(inf, 0.0) if re.search(r"\w", part.text)]
     is_english = transcript.language in (None, "en")
-    alone = [(at, at) for at in range(len(sentences))]
-    runs = dict.fromkeys(standing_run(sentences, at, is_english=is_english) for at in range(len(sentences)))
+    runs = standing_runs(sentences, (0.0, min(longest_s, _LONGEST_S)), is_english=is_english)
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
-    starts_s = {sentences[first].start_s for first, _ in runs}
-    firsts = [(at, at) for at, part in enumerate(parts) if part.start_s in starts_s]
-    statements = [(at, at) for at, part in enumerate(parts) if is_english and _is_statement(part.text)]
-    others = [(at, at) for at in range(len(parts))]
-    choices = (sentences, [*runs]), (sentences, alone), (parts, statements), (parts, firsts), (parts, others)
-    for said, spans in choices:
-        units = [_long_enough(said, *span, shortest_s, transcript.duration_s) for span in spans]
-        if fitting := tuple(unit for unit in units if unit.last_s - unit.first_s <= longest_s):
-            break
-    weighed = _weighed(fitting, sentences)
-    worthy = tuple(unit for unit in weighed if unit.worth) or weighed
+    starts_s = {part.start_s for part in sentences if not part.text.startswith(tuple(ascii_lowercase))}
+    alone = [StandingRun(at, at, LEAST) for at in range(len(parts))]
+    choices = (
+        (sentences, [run for run in runs if run.standing >= LEAST]),
+        (sentences, runs),
+        (parts, [run for run in alone if is_english and _is_statement(parts[run.first].text)]),
+        (parts, [run for run in alone if parts[run.first].start_s in starts_s]),
+        (parts, alone),
+    )
+    units = list[SpeechUnit]()
+    for said, some in choices:
+        units = units or _units(said, some, (shortest_s, longest_s), transcript.duration_s)
+    weighed = _weighed(units, sentences)
+    worthy = tuple(unit for unit in weighed if unit.worth) or tuple(units)
     return SpokenParts(worthy, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
 
 
+def _units(
+    sentences: Sequence[SpokenSentence], runs: Sequence[StandingRun], length_s: Interval, duration_s: float
+) -> list[SpeechUnit]:
+    """Return the units of runs that are short enough with their silence.
+
+    Of those that are long enough, those that say more, if any.
+    """
+    units = [
+        replace(with_silence(sentences, run.first, run.last, length_s[0], duration_s), worth=run.standing)
+        for run in runs
+    ]
+    fitting = [unit for unit in units if unit.last_s - unit.first_s <= length_s[1]]
+    enough_s = max(length_s[0], min(_ENOUGH_S, length_s[1] / 4))
+    for least_s in enough_s, length_s[0]:
+        if long := [unit for unit in fitting if unit.last_s - unit.first_s >= least_s - 1e-6]:
+            return long
+    return fitting
+
+
 def _weighed(units: Sequence[SpeechUnit], sentences: Sequence[SpokenSentence]) -> tuple[SpeechUnit, ...]:
-    """Return units with the worth of their sentences, the mean over their time."""
-    worth, asks = np.array(worth_of(sentences)), np.array([is_question(part.text) for part in sentences])
+    """Return units whose standing is multiplied by the worth of their sentences, the mean over their time; by
+    0 if one of them is a greeting.
+    """
+    worth = np.array(worth_of(sentences))
     starts_s = np.array([sentence.start_s for sentence in sentences])
     ends_s = np.array([sentence.end_s for sentence in sentences])
     weighed = list[SpeechUnit]()
@@ -171,8 +135,8 @@ def _weighed(units: Sequence[SpeechUnit], sentences: Sequence[SpokenSentence]) -
         inside_s = np.minimum(ends_s, unit.end_s) - np.maximum(starts_s, unit.start_s)
         inside_s = np.maximum(inside_s, 0)
         mean = float(worth @ inside_s / max(inside_s.sum(), 1e-9))
-        is_answer = bool(asks[inside_s > 0].any())  # the question names the subject
-        weighed.append(replace(unit, worth=max(mean, 1.0) if is_answer else mean))
+        is_greeting = not worth[inside_s > 0].all()
+        weighed.append(replace(unit, worth=0.0 if is_greeting else unit.worth * mean))
     return tuple(weighed)
 
 
@@ -190,75 +154,6 @@ def timed_texts(transcript: Transcript | None, on_screen: ScreenText | None) -> 
     )
     lines = on_screen.lines if on_screen else ()
     return [*said, *(TimedText(line.start_s, line.end_s, line.text) for line in lines)]
-
-
-def standing_run(sentences: Sequence[SpokenSentence], at: int, *, is_english: bool) -> tuple[int, int]:
-    """Return the first and last number of the sentences that are needed to understand one of them."""
-    first = last = at
-    while first > 0 and _needs_before(sentences[first], sentences[first - 1], is_english=is_english):
-        first -= 1
-    while last + 1 < len(sentences) and _needs_after(sentences[last].text, is_english=is_english):
-        last += 1
-    return first, last
-
-
-def _needs_before(sentence: SpokenSentence, before: SpokenSentence, *, is_english: bool) -> bool:
-    """Return whether a sentence is a fragment, answers a question, or speaks of what was named before it."""
-    n_words = max(len(sentence.words), len(sentence.text.split()))
-    if n_words < _FEW_WORDS or is_question(before.text) or not is_stop(before.text):
-        return True
-    is_inside = sentence.text.lstrip("\"'“‘«„(¿¡").startswith(tuple(ascii_lowercase))
-    return is_inside or (is_english and (refers_back(sentence.text) or follows_on(sentence.text)))
-
-
-def _needs_after(text: str, *, is_english: bool) -> bool:
-    """Return whether a sentence asks, does not end with a full stop, or ends with "not just X"."""
-    return is_question(text) or not is_stop(text) or (is_english and bool(_HALF.search(text)))
-
-
-def is_question(text: str) -> bool:
-    return bool(_QUESTION.search(text.rstrip()))
-
-
-def refers_back(text: str) -> bool:
-    """Return whether an English sentence replies, or begins with a word for what was named before it."""
-    words = re.findall(r"[\w']+", text.lower())
-    while words and words[0] in _LINKS:
-        words = words[1:]
-    rest = " ".join(words)
-    if is_question(text) and words and words[0] in ("which", "who", "whom", "whose"):
-        return False
-    if _EMPTY.match(rest):
-        return not {*_ELSEWHERE, "this"}.isdisjoint({*words[1:]} - {"that"})
-    if _CONTINUED.match(rest) or _ADVERBIAL.match(rest):
-        return True
-    first = words[0].split("'")[0] if words else ""
-    later = next((word for word in words if word not in _OPENERS), "").split("'")[0]
-    return first in _REPLIES or first in _PRONOUNS or later in _ELSEWHERE
-
-
-def follows_on(text: str) -> bool:
-    """Return whether an English sentence joins the one before, or its first clause is about something in it:
-    "We need half of it".
-    """
-    clause = _CLAUSES.split(text, maxsplit=1)[0]
-    return bool(_JOINS.match(text) or _OBJECT.match(clause))
-
-
-def _long_enough(
-    sentences: Sequence[SpokenSentence], first: int, last: int, shortest_s: float, duration_s: float
-) -> SpeechUnit:
-    """Return the unit of some sentences, with those that follow, or else precede, while it is too short."""
-    unit = with_silence(sentences, first, last, shortest_s, duration_s)
-    while unit.last_s - unit.first_s < shortest_s and (first > 0 or last + 1 < len(sentences)):
-        if last + 1 < len(sentences):
-            last += 1
-            while last + 1 < len(sentences) and is_question(sentences[last].text):
-                last += 1
-        else:
-            first -= 1
-        unit = with_silence(sentences, first, last, shortest_s, duration_s)
-    return unit
 
 
 def with_silence(

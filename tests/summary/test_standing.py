@@ -1,0 +1,137 @@
+"""Standing: which runs of sentences can be understood by themselves."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.evidence.test_spoken import transcript
+from vidsum.results.sentences import SpokenSentence
+from vidsum.summary.standing import is_question, pauses, standing_runs
+
+OLD = "Printing is an art that is old in the East."
+LATE = "Letters of metal came late to the towns here."
+CAST = "Printers cast letters from lead in small rooms."
+QUESTION = "When did letters of metal come to Europe?"
+
+
+def spoken(*texts: str, every_s: float = 6.0) -> list[SpokenSentence]:
+    """Return sentences, one every six seconds."""
+    words = [
+        (every_s * n + 0.5 * k, every_s * n + 0.5 * k + 0.4, word)
+        for n, text in enumerate(texts)
+        for k, word in enumerate(text.split())
+    ]
+    return transcript(*words).sentences(inf, 0.0)
+
+
+def standing(first: int, last: int, *texts: str, is_english: bool = True) -> float:
+    """Return the standing of one run of sentences."""
+    runs = standing_runs(spoken(*texts), (0.0, 60.0), is_english=is_english)
+    return next(run.standing for run in runs if (run.first, run.last) == (first, last))
+
+
+@pytest.mark.parametrize(
+    "loose",
+    [
+        "But metal letters came late.",
+        "They came very late.",
+        "Yes, letters came late.",
+        "of metal they made late.",
+    ],
+)
+def test_run_that_needs_what_is_before_stands_less(loose: str) -> None:
+    assert standing(1, 1, OLD, loose, CAST) < 0.8 * standing(1, 1, OLD, LATE, CAST)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        QUESTION,
+        "There are three reasons why letters came late.",
+        "Here is how letters of metal came so late.",
+    ],
+)
+def test_run_that_ends_with_what_asks_for_more_stands_less(opened: str) -> None:
+    assert standing(0, 1, OLD, opened, CAST) < 0.8 * standing(0, 1, OLD, LATE, CAST)
+
+
+def test_run_whose_next_sentence_goes_on_stands_less() -> None:
+    assert standing(0, 1, OLD, LATE, "And they were cast in small rooms of the town.") < standing(
+        0, 1, OLD, LATE, CAST
+    )
+
+
+def test_answer_stands_less_than_with_its_question() -> None:
+    assert standing(1, 1, QUESTION, LATE) < standing(0, 1, QUESTION, LATE)
+
+
+def test_another_speaker_near_the_end_makes_a_run_stand_less() -> None:
+    wondered = "we always wondered about letters of metal."
+    replied, went_on = (OLD, LATE, CAST, f"Right, {wondered}"), (OLD, LATE, CAST, f"Here {wondered}")
+    assert standing(0, 3, *replied) < standing(0, 3, *went_on)
+
+
+def test_half_of_a_quotation_stands_less() -> None:
+    half = 'The master said: "Letters of metal came late.'
+    assert standing(0, 1, OLD, half, CAST) < standing(0, 1, OLD, f'{half}"', CAST)
+
+
+def test_subject_turns_where_words_change() -> None:
+    bees = (
+        "Every hive of bees makes honey in the summer.",
+        "Most bees fly far from a hive for honey.",
+        "Wet summers leave a hive of bees without honey.",
+    )
+    pots = (
+        "A potter turns clay on a wheel all day.",
+        "Wet clay dries before a potter glazes any pots.",
+        "Pots of clay crack when a potter hurries.",
+    )
+    texts = (*bees, *pots)
+    assert standing(0, 2, *texts) > standing(0, 3, *texts)
+    assert standing(3, 5, *texts) > standing(2, 5, *texts)
+
+
+def test_rules_of_english_are_not_for_other_languages() -> None:
+    texts = (OLD, "But they came late to the towns of Europe.", CAST)
+    assert standing(1, 1, *texts, is_english=False) > standing(1, 1, *texts)
+
+
+def test_runs_do_not_go_on_over_a_long_silence() -> None:
+    runs = standing_runs(spoken(OLD, LATE, every_s=12.0), (0.0, 60.0), is_english=True)
+    assert [(run.first, run.last) for run in runs] == [(0, 0), (1, 1)]
+
+
+def test_speech_without_words_that_mean_something_has_runs() -> None:
+    assert standing_runs(spoken("So it is.", "And so it was."), (0.0, 60.0), is_english=True)
+    assert standing_runs([], (0.0, 60.0), is_english=True) == []
+
+
+sentences_of = st.lists(
+    st.sampled_from([OLD, LATE, CAST, QUESTION, "And they came.", "so late"]), max_size=12
+)
+
+
+@given(sentences_of, st.floats(0.0, 10.0), st.floats(1.0, 40.0), st.booleans())
+def test_standing_is_a_fraction_and_lengths_are_in_the_range(
+    texts: list[str], low_s: float, more_s: float, is_english: bool
+) -> None:
+    said = spoken(*texts) if texts else []
+    for run in standing_runs(said, (low_s, low_s + more_s), is_english=is_english):
+        assert 0 <= run.standing <= 1
+        assert low_s <= said[run.last].end_s - said[run.first].start_s <= low_s + more_s
+
+
+@given(sentences_of.filter(bool))
+def test_all_that_is_said_begins_and_ends_at_a_turn(texts: list[str]) -> None:
+    """What comes before the first sentence and after the last is silence."""
+    said = [replace(part) for part in spoken(*texts)]
+    assert pauses(said)[0] == pauses(said)[-1] == inf
+
+
+@pytest.mark.parametrize(("text", "asks"), [('"Why?"', True), ("Why not.", False), ("为什么？", True)])
+def test_question_ends_with_its_mark(text: str, asks: bool) -> None:
+    assert is_question(text) == asks
