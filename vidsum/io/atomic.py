@@ -160,7 +160,9 @@ def _is_too_long(path: Path) -> bool:
 
 def nearest_folder(folder: Path) -> Path:
     """Return a folder, or the nearest above it that is there."""
-    return next((place for place in (folder, *folder.parents) if os.path.isdir(place)), Path())  # noqa: PTH112
+    places = (folder, *folder.parents)
+    # unlike Path.is_dir, it takes a name that is too long for a folder that is not there
+    return next((place for place in places if os.path.isdir(place)), Path())  # noqa: PTH112
 
 
 def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:
