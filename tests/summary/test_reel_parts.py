@@ -145,6 +145,12 @@ def test_of_two_alike_the_better_is_taken() -> None:
     assert [made.source for made in choose_parts(inputs, EXTRACTOR, 6.0, 5.0)] == [1, 2]
 
 
+def test_a_clip_of_a_few_frames_is_no_flash_in_the_film() -> None:
+    inputs = [source(part(1, 0, 0.1, importance=9.0)), source(part(2, 0, 3))]
+    assert [made.source for made in choose_parts(inputs, EXTRACTOR, 30.0, 5.0)] == [1]
+    assert choose_parts(inputs[:1], EXTRACTOR, 30.0, 5.0) == []
+
+
 def test_speech_may_be_longer_than_five_seconds() -> None:
     inputs = [source(part(1, 0, 4), part(1, 10, 12, spoken=1.0)), source(part(2, 0, 3))]
     chosen = choose_parts(inputs, EXTRACTOR, 30.0, 5.0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from vidsum.grounding.scenes import look_cosine
 from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_rows
+from vidsum.results.edited_parts import LEAST_S
 from vidsum.results.features import Features
 from vidsum.results.reel import Why
 from vidsum.results.shots import Shots
@@ -187,13 +188,16 @@ def _usable_s(source: ReelInput, most_s: float | None) -> float:
 def _parts_within(
     inputs: Sequence[ReelInput], budget_s: float, spoken_s: float
 ) -> list[tuple[int, ReelPart]]:
-    """Return the parts of inputs, with the numbers of these, that fit a budget; speech also `spoken_s`."""
+    """Return the parts of inputs, with the numbers of these, that fit a budget; speech also `spoken_s`.
+
+    Those of less than `LEAST_S` would be a flash: none is there.
+    """
     longest_s = min(budget_s, spoken_s)
     return [
         (number, part)
         for number, source in enumerate(inputs)
         for part in source.parts
-        if part.length_s <= (longest_s if part.spoken else budget_s)
+        if LEAST_S <= part.length_s <= (longest_s if part.spoken else budget_s)
     ]
 
 
