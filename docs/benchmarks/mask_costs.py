@@ -44,7 +44,10 @@ def training_step(mask: MaskConfig | None, batch: int) -> tuple[Callable[[], obj
         for length, dim in ((SIZES.clips, SIZES.dim_video), (SIZES.words, SIZES.dim_query))
     )
     inputs = DETRInputs(
-        video, torch.ones(video.shape[:2], dtype=bool), words, torch.ones(words.shape[:2], dtype=bool)
+        video,
+        torch.ones(video.shape[:2], dtype=torch.bool),
+        words,
+        torch.ones(words.shape[:2], dtype=torch.bool),
     )
 
     def step() -> object:
