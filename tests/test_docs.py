@@ -54,8 +54,8 @@ NAMES_ON_PAGES: dict[str, tuple[str, ...]] = {
 """Names that users can choose, by the page that explains them."""
 
 
-NEED_DATA = {"movinet"}
-"""Scripts without a small run: it compares with the file that LiteRT publishes, which cannot be made up."""
+NEED_DATA = {"movinet", "scenes"}
+"""Scripts without a small run: one compares with LiteRT's file, and one asks clips of other repositories."""
 
 
 @pytest.mark.deep

@@ -92,7 +92,7 @@ def test_named_objects_join_in(photographs: Photographs) -> None:  # noqa: F811
     assert named.objects is not None
     expected = [evidence_named(query, mixture, photographs) for mixture in named.objects.probabilities]
     (more,) = best_evidence(named, query[None]) - best_evidence(bare, query[None])
-    assert more == pytest.approx(np.mean(expected) - 0.4, abs=0.02)  # the actions are not known
+    assert more == pytest.approx(np.mean(expected) - 0.3, abs=0.02)  # the actions are not known
 
 
 @pytest.mark.usefixtures("photographs")

@@ -11,7 +11,7 @@ Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent 
 m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. r is there where a network
 names objects; it compares with photographs u. r' is the same where actions are known; it compares with clips
 of one action each, and has 2.9 in place of 4.6. Where objects are named and actions are not known, it is
--.4 / 1.3. The longer a video, the better its best phrase: hence the last term. A window W has up to five
+-.3 / 1.3. The longer a video, the better its best phrase: hence the last term. A window W has up to five
 clips of one shot, and the mean of their evidence. The curve from the evidence to the probability also reads
 how common a query is, q . mean_b b, standardised among phrases.
 
@@ -55,10 +55,10 @@ class Curve(NamedTuple):
 
 
 NAMED: dict[QueryKind, Curve] = {
-    "noun": Curve(1.14, -0.31, 0.15),
-    "phrase": Curve(1.12, 0.31, 0.89),
-    "action": Curve(0.91, -0.02, 0.39),
-    "sentence": Curve(1.45, -0.56, 0.63),
+    "noun": Curve(1.13, -0.33, 0.13),
+    "phrase": Curve(1.12, 0.29, 0.92),
+    "action": Curve(0.88, -0.10, 0.34),
+    "sentence": Curve(1.45, -0.55, 0.64),
 }  # where a network names objects
 BARE: dict[QueryKind, Curve] = {
     "noun": Curve(1.42, -2.04, 0.10),
@@ -73,9 +73,7 @@ _ACTION_FACTOR = 1.3
 _LIKELY_OBJECTS, _LIKELY_ACTIONS = 4.6, 2.9
 """Deviations above the mean from which what is named speaks for a query: where a network knows the thing by
 name and does not see it, that speaks against it, in the best of many windows too."""
-_UNKNOWN_ACTIONS = np.float32(
-    0.4
-)  # what actions take from the evidence of most queries, where they are known
+_UNKNOWN_ACTIONS = np.float32(0.3)  # what actions take from most queries, where they are known
 _LEAST_DEVIATION = 1e-6  # below it, all phrases are the same
 _PHRASES_AT_ONCE = 20  # of which curves are held: of all phrases and a long video, they are large
 _SENTENCE = 7  # words
