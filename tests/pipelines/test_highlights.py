@@ -31,7 +31,7 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def paint(number: int, width: int, height: int) -> np.ndarray:
-    """Dark and still for 4 s; stripes, of another colour each half second, for 4 s; dark and still for 4 s."""
+    """Dark and still for 4 s; stripes, of another colour each half second, for 4 s; dark again for 4 s."""
     picture = np.full((height, width, 3), 20, np.uint8)
     if 100 <= number < 200:
         picture[:] = 60
