@@ -83,7 +83,7 @@ def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) 
             nearest = alike[:start, start - block[0] : stop - block[0]].max(axis=1)
             is_new = nearest.max(initial=-1) < min_cosine
             of_shots[shot] = n_scenes if is_new else of_shots[shot_of[nearest.argmax()]]
-            n_scenes += is_new
+            n_scenes += int(is_new)
     numbers = np.zeros(len(rows), np.int64)
     for shot, number in zip(shots, of_shots.tolist(), strict=True):
         numbers[shot] = number

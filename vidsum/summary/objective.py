@@ -25,7 +25,7 @@ class Weights:
 
     look: float = 0.5  # a film whose looks are all shown is worth as much as this importance
     time: float = 5.0  # likewise a film of which no quarter is left out: it comes first
-    scene: float = 2.0  # times seconds: a scene that is shown
+    scene: float = 1.0  # times seconds: a scene that is shown
     slide: float = 3.0  # likewise, a slide that is shown
     cut: float = 1.25  # times seconds: a shot that begins, which those who watch have to take in
     speech: float = 1.0  # what is said, over silence
