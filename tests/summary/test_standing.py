@@ -8,13 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.test_spoken import transcript
+from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from vidsum.results.sentences import SpokenSentence
 from vidsum.summary.standing import is_question, pauses, standing_runs
-
-OLD = "Printing is an art that is old in the East."
-LATE = "Letters of metal came late to the towns here."
-CAST = "Printers cast letters from lead in small rooms."
-QUESTION = "When did letters of metal come to Europe?"
 
 
 def spoken(*texts: str, every_s: float = 6.0) -> list[SpokenSentence]:
