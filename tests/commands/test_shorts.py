@@ -1,7 +1,6 @@
 """`vidsum shorts`: from a film with subtitles to clips, their subtitles and a JSON; bad input in a line."""
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from vidsum.outputs.clips import video_stem
 from vidsum.outputs.staging import move
 from vidsum.pipelines import make_shorts
 from vidsum.times import format_time, parse_subtitles, to_srt
-from vidsum.types import FloatArray, Picture
+from vidsum.types import Picture
 
 SHORT = ("--length", "3s-6s", "--no-vertical", "--no-burn", "--loudness", "none")
 SAID = (
@@ -36,13 +35,8 @@ SAID = (
 
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is fetched: pictures are their colours, and all texts mean the same."""
+    """Nothing is fetched: pictures are their colours."""
     use_mean_colours(monkeypatch)
-
-    def encode(texts: Sequence[str]) -> FloatArray:
-        return np.ones((len(texts), 1), np.float32)
-
-    monkeypatch.setattr(make_shorts, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
     monkeypatch.setattr(make_shorts, "extraction_for", lambda space, options: options)
     monkeypatch.setattr(make_shorts, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
     monkeypatch.setattr(
