@@ -24,12 +24,12 @@ from vidsum.types import Picture
 
 SHORT = ("--length", "3s-6s", "--no-vertical", "--no-burn", "--loudness", "none")
 SAID = (
-    "Movable metal letters are an old art.",
-    "It came late.",
-    "A sourdough starter takes five days.",
-    "Feed the sourdough starter with flour.",
-    "How do plants drink?",
-    "Roots take the water from wet soil.",
+    "Movable metal letters are an old art of the East.",
+    "Printers in Mainz cast their letters from lead.",
+    "A sourdough starter takes about five days to grow.",
+    "It needs a spoon of flour twice a day.",
+    "How do most plants drink in the summer?",
+    "Roots take the water from wet soil every day.",
 )
 
 
@@ -91,7 +91,7 @@ def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
     run("shorts", talk, "-n", 9, *SHORT)
     texts = [short["text"] for short in shorts_in()]
     assert texts
-    assert not [text for text in texts if text.startswith("It came")]
+    assert not [text for text in texts if text.startswith("It needs")]
     assert not [text for text in texts if text.endswith("?")]
     spans = sorted((short["start_s"], short["end_s"]) for short in shorts_in())
     assert all(end_s <= start_s for (_, end_s), (start_s, _) in pairwise(spans))

@@ -12,7 +12,7 @@ from vidsum.description.opening_titles import MAX_LETTERS, title_of
     [
         (["Letters of metal came late.", "Nobody knows why."], "Letters of metal came late"),
         (["So, I think letters of metal came late."], "Letters of metal came late"),
-        (["We cast letters.", "Why did letters of metal come late?"], "Why did letters of metal come late?"),
+        (["We cast letters.", "Why did metal letters come late?"], "Why did metal letters come late?"),
         (
             [
                 "My parents couldn't afford a teacher, so they sent me to a school for dancers in the old town."
@@ -21,11 +21,11 @@ from vidsum.description.opening_titles import MAX_LETTERS, title_of
         ),
         (
             ["The fact that there are no numbers of this kind indicates that there are no vectors at all."],
-            "The fact that there are no numbers of this kind indicates that there …",
+            "The fact that there are no numbers of this kind indicates …",
         ),
         (
-            ['The philosopher once said, "When you let go of what you are, you become what you might be."'],
-            'The philosopher once said, "When you let go …"',
+            ['A philosopher once said, "When you let go of what you are, you become what you might be."'],
+            'A philosopher once said, "When you let go of what you are, you become …"',
         ),
         (["为什么？"], "为什么"),
     ],
