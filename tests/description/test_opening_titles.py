@@ -14,9 +14,7 @@ from vidsum.description.opening_titles import MAX_LETTERS, title_of
         (["So, I think letters of metal came late."], "Letters of metal came late"),
         (["We cast letters.", "Why did metal letters come late?"], "Why did metal letters come late?"),
         (
-            [
-                "My parents couldn't afford a teacher, so they sent me to a school for dancers in the old town."
-            ],
+            ["My parents couldn't afford a teacher, so they sent me to a school for dancers."],
             "My parents couldn't afford a teacher",
         ),
         (
