@@ -1,7 +1,6 @@
 """`vidsum shorts`: from a film with subtitles to clips, their subtitles and a JSON; bad input in a line."""
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,28 +20,23 @@ from vidsum.outputs.clips import video_stem
 from vidsum.outputs.staging import move
 from vidsum.pipelines import make_shorts
 from vidsum.times import format_time, parse_subtitles, to_srt
-from vidsum.types import FloatArray, Picture
+from vidsum.types import Picture
 
 SHORT = ("--length", "3s-6s", "--no-vertical", "--no-burn", "--loudness", "none")
 SAID = (
-    "Movable metal letters are an old art.",
-    "It came late.",
-    "A sourdough starter takes five days.",
-    "Feed the sourdough starter with flour.",
-    "How do plants drink?",
-    "Roots take the water from wet soil.",
+    "Movable metal letters are an old art of the East.",
+    "Printers in Mainz cast their letters from lead.",
+    "A sourdough starter takes about five days to grow.",
+    "It needs a spoon of flour twice a day.",
+    "How do most plants drink in the summer?",
+    "Roots take the water from wet soil every day.",
 )
 
 
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is fetched: pictures are their colours, and all texts mean the same."""
+    """Nothing is fetched: pictures are their colours."""
     use_mean_colours(monkeypatch)
-
-    def encode(texts: Sequence[str]) -> FloatArray:
-        return np.ones((len(texts), 1), np.float32)
-
-    monkeypatch.setattr(make_shorts, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
     monkeypatch.setattr(make_shorts, "extraction_for", lambda space, options: options)
     monkeypatch.setattr(make_shorts, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
     monkeypatch.setattr(
@@ -97,7 +91,7 @@ def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
     run("shorts", talk, "-n", 9, *SHORT)
     texts = [short["text"] for short in shorts_in()]
     assert texts
-    assert not [text for text in texts if text.startswith("It came")]
+    assert not [text for text in texts if text.startswith("It needs")]
     assert not [text for text in texts if text.endswith("?")]
     spans = sorted((short["start_s"], short["end_s"]) for short in shorts_in())
     assert all(end_s <= start_s for (_, end_s), (start_s, _) in pairwise(spans))

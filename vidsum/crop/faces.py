@@ -8,7 +8,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.features.onnx_backend import open_session
-from vidsum.types import FloatArray, Picture
+from vidsum.types import FloatArray, TimeArray, Picture
 
 MIN_SCORE: Final = 0.6  # least score of a face
 _MAX_OVERLAP: Final = 0.3  # intersection over union from which two boxes are one face
@@ -73,11 +73,12 @@ def main_faces(faces: FloatArray, *, is_turned: bool = False) -> FloatArray:
     that are less than half as high as the highest.
     """
     heights = faces[:, 3] - faces[:, 1]
-    return faces[heights >= 0.5 * heights.max(initial=0)][:, [1, 3] if is_turned else [0, 2]]
+    main: FloatArray = faces[heights >= 0.5 * heights.max(initial=0)]
+    return main[:, [1, 3] if is_turned else [0, 2]]
 
 
-def held_faces(faces: FloatArray, starts: FloatArray, share: float) -> FloatArray:
+def held_faces(faces: FloatArray, starts: TimeArray, share: float) -> TimeArray:
     """Return [P] the fraction of faces [M, 2] that crops of a length show whole; 1 without faces."""
     edge = _MAX_CUT * (faces[:, 1] - faces[:, 0])
     is_held = (faces[:, 0] + edge >= starts[:, None]) & (faces[:, 1] - edge <= starts[:, None] + share)
-    return is_held.mean(axis=1) if len(faces) else np.ones(len(starts))
+    return np.asarray(is_held.mean(axis=1) if len(faces) else np.ones(len(starts)))

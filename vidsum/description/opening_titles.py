@@ -33,7 +33,7 @@ _ENDS: Final = re.compile(
     r"who|when|"
     r"where|what|why|how|is|are|was|were|be|been|my|your|our|their|his|her|its|i|you|we|they|he|she|it|just|"
     r"very|"
-    r"really|so|like|not|will|would|can|could|this|these|those|some|any|maybe)\Z",
+    r"really|so|like|not|will|would|can|could|this|these|those|some|any|maybe|there)\Z",
     re.IGNORECASE,
 )
 """Words with which nothing ends."""

@@ -85,8 +85,8 @@ def _number_scenes(rows: FloatArray, shots: Sequence[slice], min_cosine: float) 
             of_shots[shot] = n_scenes if is_new else of_shots[shot_of[nearest.argmax()]]
             n_scenes += int(is_new)
     numbers = np.zeros(len(rows), np.int64)
-    for shot, number in zip(shots, of_shots.tolist(), strict=True):
-        numbers[shot] = number
+    for samples, number in zip(shots, of_shots.tolist(), strict=True):
+        numbers[samples] = number
     return numbers
 
 
