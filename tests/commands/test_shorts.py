@@ -57,7 +57,7 @@ def make_film(path: Path, shot_s: float = 4.0, *, sound: bool = True) -> Path:
 @pytest.fixture
 def talk(own_home: Path) -> Path:
     """A film of 20 s, in which a sentence begins every three seconds."""
-    cues = [(3.0 * n + 0.5, 3.0 * n + 3.0, text) for n, text in enumerate(SAID)]
+    cues = [(3.0 * n + 0.5, 3.0 * n + 2.8, text) for n, text in enumerate(SAID)]
     Path("talk.srt").write_text(to_srt(cues))
     return make_film(Path("talk.mp4"))
 

@@ -81,7 +81,7 @@ def test_watch_alert(colours: Path, tmp_path: Path) -> None:
 
 
 def test_watch_alert_at_end(colours: Path) -> None:
-    events = [event for event in watch(str(colours), ["yellow"], min_present=0.6) if isinstance(event, Alert)]
+    events = [event for event in watch(str(colours), ["yellow"], min_present=0.3) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
 

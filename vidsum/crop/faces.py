@@ -8,7 +8,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.features.onnx_backend import open_session
-from vidsum.types import FloatArray, TimeArray, Picture
+from vidsum.types import FloatArray, Picture, TimeArray
 
 MIN_SCORE: Final = 0.6  # least score of a face
 _MAX_OVERLAP: Final = 0.3  # intersection over union from which two boxes are one face

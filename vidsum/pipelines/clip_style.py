@@ -118,7 +118,7 @@ class _ShotEvidence:
             [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
         )
         held = np.stack([held_faces(look.faces, starts, share) for _, look in self.looked])
-        places = plan_path(times_s, scores + _HELD * held[nearest], share)
+        places = plan_path(times_s, np.asarray(scores + _HELD * held[nearest], np.float32), share)
         gain = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
