@@ -51,6 +51,19 @@ def test_no_important_part_longer_than_a_quarter_is_left_out(
         assert end - start <= duration_s / 4 + 1 / FPS or max(parts_s, default=0) < 2
 
 
+@pytest.mark.parametrize("fraction", [0.1, 0.2, 0.3])
+def test_segment_is_not_mostly_of_worthless_pictures(fraction: float) -> None:
+    seconds = [30.0, 6.0, 30.0, 6.0, 48.0]
+    features, shots = features_of([0, 1, 0, 2, 0], seconds)
+    importance = blocks([0.01, 0.9, 0.01, 0.95, 0.01], seconds)
+    importance[72:74] = 0.9  # the first second of the third shot: the end of an event
+    chosen = select(features, shots, importance, fraction * sum(seconds), slope=KNOWN)
+    events = [(30, 37), (66, 72)]
+    for start, end in chosen.segments:
+        inside_s = max(min(end, last) - max(start, first) for first, last in events)
+        assert inside_s >= (end - start) / 2 - 1 / FPS
+
+
 @given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
 def test_no_scene_is_repeated_before_another_of_half_its_importance(
     seed: int, n_shots: int, fraction: float

@@ -11,8 +11,9 @@ from vidsum.summary.demands import meet_demands
 from vidsum.summary.film import WORTHLESS, Film, demands_of, mean_in, objective_of
 from vidsum.summary.optimise import Excluded, maximise
 from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
-from vidsum.types import BoolArray, IntArray
+from vidsum.types import BoolArray, IntArray, TimeArray
 
+_MOSTLY: Final = 0.5  # of a window must be worth something: the end of an event, then nothing, is not taken
 _FEW: Final = 50  # units of speech, of which a handful fits: greedy depends on the first
 
 
@@ -71,9 +72,15 @@ def _windows(film: Film, video: VideoFrames, limits: WindowLimits, *, is_needed:
     choices = (film.places, limits.shortest), (anywhere, limits.shortest), (anywhere, 1)
     for places, shortest in choices if is_needed else choices[:1]:
         windows = windows or window_units(video, WindowFinder(film.worth, places, shortest), limits.longest)
-    scores = mean_in(film.worth, windows)
-    least = WORTHLESS * scores.max(initial=0)
-    return [unit for unit, score in zip(windows, scores, strict=True) if score >= least]
+    shares = mean_in(_worthy_sums(film, windows), windows)
+    least = min(_MOSTLY, shares.max(initial=0))
+    return [unit for unit, share in zip(windows, shares, strict=True) if share >= least]
+
+
+def _worthy_sums(film: Film, units: Sequence[Unit]) -> TimeArray:
+    """Return [F + 1] how many frames before each are worth something, next to the best unit."""
+    is_worthy = np.diff(film.worth) >= WORTHLESS * mean_in(film.worth, units).max(initial=0)
+    return np.concatenate([[0.0], np.cumsum(is_worthy)])
 
 
 def exclusion(units: Sequence[Unit], limits: WindowLimits) -> Excluded:
@@ -146,10 +153,8 @@ def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: Wi
     """Return chosen units, of which windows are longer where the budget has room left, the best first."""
     units = [*chosen]
     room = film.room - sum(_new_frames(unit, video) for unit in units)
-    cells, windows = (
-        window_cells(video, limits.shortest),
-        WindowFinder(film.worth, film.places, limits.shortest),
-    )
+    cells, worthy = window_cells(video, limits.shortest), _worthy_sums(film, units)
+    windows = WindowFinder(film.worth, film.places, limits.shortest)
     for number in np.argsort(-mean_in(film.worth, units), kind="stable").tolist():
         unit = units[number]
         size = min(unit.size + room, limits.longest)
@@ -159,7 +164,9 @@ def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: Wi
         span = max(low, unit.end - size), min(high, unit.start + size)
         longer = windows.best(unit.cell, span, size)
         others = [*units[:number], *units[number + 1 :]]
-        if longer and longer.size > unit.size and not _is_excluded(longer, others, limits):
+        if longer is None or mean_in(worthy, [longer])[0] < _MOSTLY:
+            continue
+        if longer.size > unit.size and not _is_excluded(longer, others, limits):
             room -= longer.size - unit.size
             units[number] = longer
     return units
