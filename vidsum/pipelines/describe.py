@@ -146,9 +146,8 @@ class _Work:
             sentences, n_sent, messages = ask_model(settings, film, segments, progress, use_cache=use_cache)
             warnings += messages
         else:
-            rows = segment_rows(features, segments, facts["space"])
             actions = segment_actions(movement[0], segments, shots.edges_s) if movement else None
-            sentences = write(SeenSegments(rows, actions))
+            sentences = write(SeenSegments(segment_rows(features, segments, facts["space"]), actions))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if write is not None:
@@ -157,9 +156,8 @@ class _Work:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             scored = best_score(self.models, features, None, Selection(), 1.0, device)
             # nobody speaks in a pause: the rule applies to films with speech too
-            changes = pictures.changes if pictures else None
-            quality = quality_at(changes, features.timestamps)
-            importance = prefer_events(scored, features, changes).importance * quality
+            times, changes = features.timestamps, pictures.changes if pictures else None
+            importance = prefer_events(scored, features, changes).importance * quality_at(changes, times)
             descriptions, messages = _fit_into_gaps(descriptions, writer, gaps, features, importance)
             warnings += messages
             if n_unsure:
