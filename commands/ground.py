@@ -21,14 +21,7 @@ from vidsum.commands.batch import Clipping, Videos, keep_subtitles, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
 from vidsum.commands.suggestions import suggest_space
-from vidsum.errors import (
-    InputError,
-    Mention,
-    Problem,
-    UsageError,
-    fill,
-    printable,
-)
+from vidsum.errors import InputError, Mention, Problem, UsageError, fill, printable
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option

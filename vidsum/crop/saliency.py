@@ -24,7 +24,7 @@ _FULL_MOTION = 1.0  # mean change in levels at which motion counts fully
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What matters in a picture, along one axis."""
+    """The places of a picture that matter, along one axis."""
 
     curve: FloatArray  # [X] saliency at positions `STEP` apart; the sum is 1, and more where faces are
     faces: FloatArray  # [M, 2] where the main faces begin and end, as fractions

@@ -1,4 +1,4 @@
-"""What the page of a reel shows and plays: pictures, originals, and parts encoded for the browser."""
+"""Media of the page of a reel: pictures, originals, and parts encoded for the browser."""
 
 from __future__ import annotations
 

@@ -163,9 +163,9 @@ def loose_references(texts: Sequence[str], before: Sequence[str] = ()) -> list[f
     0 is nothing, 1 a clear reference. `before` are the sentences ahead of the passage, the last ones. There
     are values of three sentences at most.
     """
-    given, named = stems_of(before), _Named()
+    earlier, named = stems_of(before), _Named()
     return [
-        _loose_in(text, named, given, is_first=number == 0) for number, text in enumerate(texts[:OPENING])
+        _loose_in(text, named, earlier, is_first=number == 0) for number, text in enumerate(texts[:OPENING])
     ]
 
 
@@ -185,7 +185,7 @@ def joins(text: str) -> float:
     return total
 
 
-def _loose_in(text: str, named: _Named, given: frozenset[str], *, is_first: bool) -> float:
+def _loose_in(text: str, named: _Named, earlier: frozenset[str], *, is_first: bool) -> float:
     """Return the weight of the loose references of a sentence, and note what it names."""
     tokens = _TOKEN.findall(text.replace("’", "'"))
     lower = [token.lower() for token in tokens]
@@ -193,7 +193,7 @@ def _loose_in(text: str, named: _Named, given: frozenset[str], *, is_first: bool
     for at, (token, word) in enumerate(zip(tokens, lower, strict=True)):
         if not token[0].isalnum():
             continue
-        total += _loose_at(lower, at, named, given, is_first=is_first)
+        total += _loose_at(lower, at, named, earlier, is_first=is_first)
         after = tokens[at + 1] if at + 1 < len(tokens) else "."
         is_start = at == 0 or lower[at - 1] in '.!?"“:'
         is_name = (
@@ -201,7 +201,7 @@ def _loose_in(text: str, named: _Named, given: frozenset[str], *, is_first: bool
             and word not in _COMMON
             and (not is_start or after[0].isupper() or is_title(token + after))
         )
-        if is_name and is_first and _stem(word) in given and _stem(word) not in named.stems:
+        if is_name and is_first and _stem(word) in earlier and _stem(word) not in named.stems:
             total += 0.25
         led = any(part in _LEADING for part in lower[max(at - 2, 0) : at])
         is_noun = (
@@ -212,7 +212,7 @@ def _loose_in(text: str, named: _Named, given: frozenset[str], *, is_first: bool
 
 
 def _loose_at(
-    lower: Sequence[str], at: int, named: _Named, given: frozenset[str], *, is_first: bool
+    lower: Sequence[str], at: int, named: _Named, earlier: frozenset[str], *, is_first: bool
 ) -> float:
     """Return how much a word refers to what was not named."""
     word, after = lower[at], lower[at + 1] if at + 1 < len(lower) else "."
@@ -224,9 +224,9 @@ def _loose_at(
         is_free = named.thing or not is_first or _EXPLETIVE.match(" ".join(lower[at : at + 10]))
         return 0.0 if is_free else 1.0
     if word in _THESE and is_first:
-        return _loose_pointer(lower, at, named, given)
+        return _loose_pointer(lower, at, named, earlier)
     if word == "the":
-        return _loose_noun(lower, at, named, given) * (1.0 if is_first else 0.5)
+        return _loose_noun(lower, at, named, earlier) * (1.0 if is_first else 0.5)
     if is_first and word in ("there", "then") and after in ".,!?":
         return 0.0 if named.thing else 0.7
     if is_first and word in ("also", "too", "instead", "either") and at:
@@ -234,7 +234,7 @@ def _loose_at(
     return 0.0
 
 
-def _loose_pointer(lower: Sequence[str], at: int, named: _Named, given: frozenset[str]) -> float:
+def _loose_pointer(lower: Sequence[str], at: int, named: _Named, earlier: frozenset[str]) -> float:
     """Return how much "this", "that" and their plurals refer to what was not named."""
     word, after = lower[at], lower[at + 1] if at + 1 < len(lower) else "."
     if word == "those" and after in _DEFINING:
@@ -258,16 +258,16 @@ def _loose_pointer(lower: Sequence[str], at: int, named: _Named, given: frozense
     following = lower[head + 1 : head + 2]
     if (word != "this" or at > 1) and following and following[0] in _DEFINING:
         return 0.0
-    return 0.3 if word == "this" and at > 1 and _stem(lower[head]) not in given else 1.0
+    return 0.3 if word == "this" and at > 1 and _stem(lower[head]) not in earlier else 1.0
 
 
-def _loose_noun(lower: Sequence[str], at: int, named: _Named, given: frozenset[str]) -> float:
+def _loose_noun(lower: Sequence[str], at: int, named: _Named, earlier: frozenset[str]) -> float:
     """Return how much a noun after "the" is one that was named a moment ago, but not in the passage."""
     head = _head(lower, at)
     if head is None or _HERE.fullmatch(lower[head]) or _stem(lower[head]) in named.stems:
         return 0.0
     is_defined = bool({*lower[head + 1 : head + 2]} & _RELATIVE)
-    return 0.4 if _stem(lower[head]) in given and not is_defined else 0.0
+    return 0.4 if _stem(lower[head]) in earlier and not is_defined else 0.0
 
 
 def _head(lower: Sequence[str], at: int) -> int | None:
