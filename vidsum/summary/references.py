@@ -128,7 +128,7 @@ _ADVERBIAL: Final = re.compile(
 
 @dataclass
 class _Named:
-    """What a passage has named so far."""
+    """Names and kinds that a passage has named so far."""
 
     stems: set[str] = field(default_factory=set)
     person: bool = False
