@@ -40,7 +40,7 @@ VALUES = (
     *(math.inf, -math.inf, 1e300, -0.5, 0.5),
 )
 FEW = (None, b"\xff" * 1000, math.inf)
-"""Values of the default tests, of which each column has one; the deep tests have all, and all commands."""
+"""Values of the default tests, of which each column has one; the deep tests have all."""
 NUMBERS = tuple(value for value in VALUES if isinstance(value, float | int))
 _TEXTS = ("text", "inf")
 _SPAN = (0, 0.5, -1, -0.5)
@@ -320,5 +320,6 @@ def test_damage_names_the_row_and_the_way_out(archive_of: Any) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize(("table", "column"), columns())
 def test_more_hostile_values(table: str, column: str, archive_of: Any) -> None:
-    for value in VALUES:
-        check(archive_of, table, column, value, [*COMMANDS])
+    """Each value meets a third of the commands, and each command a third of the values."""
+    for number, value in enumerate(VALUES):
+        check(archive_of, table, column, value, [*COMMANDS][number % 3 :: 3])
