@@ -20,6 +20,8 @@ SCENE = np.random.default_rng(0).integers(0, 255, (6, 8, 3)).astype(np.uint8)
 SHARP: Picture = cv2.resize(SCENE, (320, 180), interpolation=cv2.INTER_NEAREST)
 SOFT = cv2.GaussianBlur(SHARP, (0, 0), 2.5)
 BLURRED = cv2.GaussianBlur(SHARP, (0, 0), 12)
+TITLE = cv2.rectangle(np.zeros_like(SHARP), (120, 80), (200, 100), (255, 255, 255), -1)
+"""Sharp, with few edges."""
 
 
 def changes_of(paint: Callable[[int], Picture], n_frames: int) -> Features:
@@ -37,11 +39,11 @@ def dimmed(picture: Picture, share: float) -> Picture:
 @pytest.mark.parametrize(
     ("picture", "low", "high"),
     [
-        (SHARP, 1, 1), (dimmed(SHARP, 0.25), 1, 1), (SOFT, 0.1, 0.9), (BLURRED, 0, 0.2),
+        (SHARP, 1, 1), (dimmed(SHARP, 0.25), 1, 1), (SOFT, 0.1, 0.9), (BLURRED, 0.2, 0.4), (TITLE, 0.2, 0.4),
         (np.full_like(SHARP, 20), 0, 0), (dimmed(SHARP, 0.04), 0, 0.1),
         ((235 + SHARP // 13).astype(np.uint8), 0, 0.2),
     ],
-    ids=["sharp", "night", "soft", "blurred", "plain", "dark", "overexposed"],
+    ids=["sharp", "night", "soft", "blurred", "title", "plain", "dark", "overexposed"],
 )  # fmt: skip
 def test_quality_of_a_picture(picture: Picture, low: float, high: float) -> None:
     quality = quality_at(changes_of(lambda _: picture, 30), np.array([0.0, 0.5, 1.0]))

@@ -8,8 +8,15 @@ from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _CONTRAST, _SHARPNESS = 6, 7  # columns of changes
-_SHARP: Final = (0.1, 0.6)  # sharpness without and with full quality: far out of focus it is .2 at most
-_CONTRASTS: Final = (4.0, 16.0)  # deviation of levels, likewise: with a covered lens it is 6 at most
+_SHARP: Final = (
+    0.1,
+    0.6,
+)  # sharpness with the least and with full quality: far out of focus it is .2 at most
+_LEAST_SHARP: Final = 0.25  # so much at least: few edges may be a title, or a bird in the sky
+_CONTRASTS: Final = (
+    4.0,
+    16.0,
+)  # deviation of levels without and with it: with a covered lens it is 6 at most
 _BLANK: Final = 4.0  # contrast of a picture of one colour
 _FADE_S: Final = (0.2, 2.5)  # a shorter change is a cut, a longer one an event
 _FULL: Final = 0.9  # fraction of the contrast of what fades in, at which it has done so
@@ -20,12 +27,13 @@ _NEAR_S: Final = 0.4  # from the edge of a shot to the dissolve that made it
 def quality_at(changes: Features | None, times_s: TimeArray) -> FloatArray:
     """Return [T] the quality in [0, 1] of the pictures at `times_s`: less if blurred, dark or flat.
 
-    A picture that is black, of one colour or far out of focus has none. 1 where no picture was measured.
+    A picture that is black or of one colour has none; far out of focus it has little. 1 where no picture was
+    measured.
     """
     if changes is None:
         return np.ones(len(times_s), np.float32)
     rows = changes.array[np.abs(changes.timestamps.searchsorted(times_s + 1e-3) - 1)]
-    sharp = np.interp(rows[:, _SHARPNESS], _SHARP, (0, 1))
+    sharp = np.interp(rows[:, _SHARPNESS], _SHARP, (_LEAST_SHARP, 1))
     flat = np.interp(rows[:, _CONTRAST], _CONTRASTS, (0, 1))
     return np.asarray(np.minimum(sharp, flat), np.float32)
 
