@@ -32,11 +32,11 @@ from vidsum.types import FloatArray, TimeArray
 _LEAST_LABELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _LEAST_SHOT_S, _LEAST_SHARED_S = 1.5, 0.3
 _HALVES: tuple[Half, ...] = ("a", "b")
-Asked = tuple[ClipEmbeddings, MomentVideo]
+VideoWithQueries = tuple[ClipEmbeddings, MomentVideo]
 """A video, and its queries."""
 
 
-def measured(videos: Sequence[Asked], *, actions: bool) -> TimeArray:
+def measured(videos: Sequence[VideoWithQueries], *, actions: bool) -> TimeArray:
     """[Q, 4] `docs.benchmarks.grounding.measures` of the answers to all queries."""
     rows = []
     for video, truth in videos:
@@ -60,7 +60,7 @@ def weighted(video: ClipEmbeddings, line: Sequence[float] | None) -> ClipEmbeddi
     return replace(video, actions=replace(video.actions, weight_line=(slope, -slope * least)))
 
 
-def row(name: str, videos: Sequence[Asked]) -> str:
+def row(name: str, videos: Sequence[VideoWithQueries]) -> str:
     """A row of the table."""
     clips = [query.qid for _, truth in videos for query in truth.queries]
     before, after = measured(videos, actions=False), measured(videos, actions=True)
@@ -123,12 +123,12 @@ def main() -> None:
         print_labels(options.extra)
         return
 
-    def see(paths: Mapping[Path, MomentVideo]) -> list[Asked]:
+    def see(paths: Mapping[Path, MomentVideo]) -> list[VideoWithQueries]:
         videos = [(embed(path, SPACE, "auto"), truth) for path, truth in paths.items() if truth.queries]
         return [(weighted(video, options.line), truth) for video, truth in videos]
 
     print("| queries | n | R@1 .5 without | with | change | mIoU without | with | change |\n|" + "---|" * 8)
-    parts: dict[str, list[Asked]] = {}
+    parts: dict[str, list[VideoWithQueries]] = {}
     for half in _HALVES:
         uncut = action_films(half, options.extra)
         joined = joined_action_films(options.folder, half, range(options.seeds), extra=options.extra)
@@ -138,7 +138,7 @@ def main() -> None:
         print(row(f"actions {half}", [*parts[f"{half}, uncut"], *parts[f"{half}, joined"]]), flush=True)
     for kind in ("uncut", "joined"):
         print(row(f"actions, {kind}", [*parts[f"a, {kind}"], *parts[f"b, {kind}"]]), flush=True)
-    print(row("actions", [asked for videos in parts.values() for asked in videos]), flush=True)
+    print(row("actions", [video for videos in parts.values() for video in videos]), flush=True)
     natural = [*natural_films(held_out=False), *natural_films(held_out=True)]
     print(row("natural moments", see({film.path: film.truth for film in natural})), flush=True)
     films = ten_films(options.joined)

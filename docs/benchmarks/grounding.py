@@ -155,12 +155,15 @@ def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPrediction
     return "\n".join(lines)
 
 
-Asked = tuple[Mapping[str, ClipEmbeddings], MomentVideo]
+VideoInSpaces = tuple[Mapping[str, ClipEmbeddings], MomentVideo]
 """A video in each space, and its queries."""
 
 
 def compared(
-    videos: Sequence[Asked], models: Sequence[str], parts: bool = False, halves: Sequence[str] = ("all",)
+    videos: Sequence[VideoInSpaces],
+    models: Sequence[str],
+    parts: bool = False,
+    halves: Sequence[str] = ("all",),
 ) -> str:
     """The tables of some videos, one for the queries of each half of the clips."""
     rows: dict[str, dict[str, list[list[Moment]]]] = {}

@@ -33,7 +33,7 @@ _NOTES = Path(__file__).with_name("joined_queries.json")
 
 
 Value = TypeVar("Value", int, str)
-Asked = tuple[ClipEmbeddings, MomentVideo]
+VideoWithQueries = tuple[ClipEmbeddings, MomentVideo]
 """A video, and its queries."""
 
 
@@ -131,7 +131,7 @@ def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:
     return replace(video, rows=unit_rows(rows), shots_s=shots_s, scenes_s=scenes_s)
 
 
-def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:
+def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> VideoWithQueries:
     """One long film of several: their clips one after another, and all that is true of any query."""
     offsets = np.cumsum([0, *(len(video) * STEP_S for video in videos)]).tolist()
     duration_s = offsets[-1]

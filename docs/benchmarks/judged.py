@@ -33,7 +33,7 @@ Evidence = Callable[[ClipEmbeddings, Sequence[str]], Sequence[npt.NDArray[np.flo
 """Measures [N] of each of N texts in a video, one after another."""
 
 
-class Asked(NamedTuple):
+class JudgedQuery(NamedTuple):
     """A query of a video."""
 
     source: str  # film, clip, photograph, uncut or action film
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
         return kind_of(self.text)
 
 
-def ask_films(folder: Path, embed: Callable[[Path], ClipEmbeddings], measure: Evidence) -> list[Asked]:
+def ask_films(folder: Path, embed: Callable[[Path], ClipEmbeddings], measure: Evidence) -> list[JudgedQuery]:
     """Every query of every clip, of ten films and of each clip by itself."""
     clips = known_clips()
     films = ten_films(folder)
@@ -64,7 +64,7 @@ def ask_films(folder: Path, embed: Callable[[Path], ClipEmbeddings], measure: Ev
         for (kind, text, clip), *values in zip(queries, *measured, strict=True):
             fits = notes()["fits"].get(text, ()) if kind == "short" else ()
             is_true = clip in shown or bool(shown & set(fits))
-            answers.append(Asked(source, kind, text, clip, is_true, tuple(map(float, values))))
+            answers.append(JudgedQuery(source, kind, text, clip, is_true, tuple(map(float, values))))
     return answers
 
 
@@ -83,7 +83,7 @@ class Action(NamedTuple):
 
 def ask_actions(
     folder: Path, extra: Path, embed: Callable[[Path], ClipEmbeddings], measure: Evidence
-) -> list[Asked]:
+) -> list[JudgedQuery]:
     """Every query about an action, of each uncut video, and those of whole clips of six joined films.
 
     These videos and queries chose nothing of the match probability. A query is absent where no action of the
@@ -112,7 +112,7 @@ def ask_actions(
         measured = measure(embed(path), [action.text for action in chosen])
         for action, *values in zip(chosen, *measured, strict=True):
             is_true, numbers = action.is_in(files), tuple(map(float, values))
-            answers.append(Asked(source, "action", action.text, action.video, is_true, numbers))
+            answers.append(JudgedQuery(source, "action", action.text, action.video, is_true, numbers))
     return answers
 
 
@@ -128,7 +128,7 @@ def held_out(folder: Path) -> dict[str, list[str]]:
 
 def ask_photographs(
     sentences: dict[str, list[str]], embed: Callable[[Sequence[int]], ClipEmbeddings], measure: Evidence
-) -> list[Asked]:
+) -> list[JudgedQuery]:
     """Short queries and sentences, of groups of photographs, which `embed` gets by their numbers."""
     rng, names = random.Random(0), list(sentences)
     order = rng.sample(range(len(names)), len(names))
@@ -151,7 +151,7 @@ def ask_photographs(
         queries += [("sentence", own[n], names[n], False) for n in others]
         measured = measure(embed(np.repeat(photographs, 3).tolist()), [text for _, text, *_ in queries])
         for (kind, text, group, is_true), *values in zip(queries, *measured, strict=True):
-            answers.append(Asked("photograph", kind, text, group, is_true, tuple(map(float, values))))
+            answers.append(JudgedQuery("photograph", kind, text, group, is_true, tuple(map(float, values))))
     return answers
 
 
@@ -187,7 +187,7 @@ def is_true_of(words: Words, sentences: Sequence[str]) -> float:
     return np.nan if all(all_words & (group | related) for group in groups) else 0.0
 
 
-def balanced(answers: Sequence[Asked]) -> TimeArray:
+def balanced(answers: Sequence[JudgedQuery]) -> TimeArray:
     """[N] weights: true and absent ones count alike, of each kind, and of each short query of photographs."""
     weights = np.zeros(len(answers))
     rows: dict[tuple[str, str, str], list[int]] = defaultdict(list)
@@ -209,7 +209,7 @@ def balanced(answers: Sequence[Asked]) -> TimeArray:
     )
 
 
-def rows_of(answers: Sequence[Asked], source: str, kind: str) -> npt.NDArray[np.int64]:
+def rows_of(answers: Sequence[JudgedQuery], source: str, kind: str) -> npt.NDArray[np.int64]:
     """The rows of the answers of one kind."""
     return np.flatnonzero([(answer.source, answer.kind) == (source, kind) for answer in answers])
 
@@ -225,7 +225,7 @@ class Truth(NamedTuple):
         return Truth(self.is_true[rows], self.weights[rows], [self.groups[row] for row in rows])
 
 
-def truth_about(answers: Sequence[Asked]) -> Truth:
+def truth_about(answers: Sequence[JudgedQuery]) -> Truth:
     is_true = np.array([answer.is_true for answer in answers], np.float64)
     return Truth(is_true, balanced(answers), [answer.group for answer in answers])
 

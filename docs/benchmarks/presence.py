@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import embed
 from docs.benchmarks.judged import (
-    Asked,
+    JudgedQuery,
     Truth,
     ask_actions,
     ask_films,
@@ -123,13 +123,13 @@ def live_evidence(video: ClipEmbeddings, vectors: FloatArray, phrases: FloatArra
     return np.asarray((logits - queries.offsets) / queries.slopes, np.float32)[:, 0]
 
 
-def folds_of(answers: Sequence[Asked]) -> TimeArray:
+def folds_of(answers: Sequence[JudgedQuery]) -> TimeArray:
     """[N] the fold of each answer, by its group."""
     groups = {group: n % _FOLDS for n, group in enumerate(dict.fromkeys(answer.group for answer in answers))}
     return np.array([groups[answer.group] for answer in answers])
 
 
-def cross_fitted(answers: Sequence[Asked], number: int, applied_to: int | None = None) -> TimeArray:
+def cross_fitted(answers: Sequence[JudgedQuery], number: int, applied_to: int | None = None) -> TimeArray:
     """[N] probabilities by a measure, whose curves did not see the group; see `predict`."""
     fold, truth, probabilities = folds_of(answers), truth_about(answers), np.zeros(len(answers))
     for out in range(_FOLDS):
@@ -138,7 +138,7 @@ def cross_fitted(answers: Sequence[Asked], number: int, applied_to: int | None =
 
 
 def predict(
-    answers: Sequence[Asked],
+    answers: Sequence[JudgedQuery],
     truth: Truth,
     is_held: npt.NDArray[np.bool_],
     number: int,
@@ -155,7 +155,9 @@ def predict(
     return probabilities[is_held]
 
 
-def fit_curve(answers: Sequence[Asked], truth: Truth, rows: npt.NDArray[np.int64], number: int) -> Curve:
+def fit_curve(
+    answers: Sequence[JudgedQuery], truth: Truth, rows: npt.NDArray[np.int64], number: int
+) -> Curve:
     """The curve of some answers."""
     columns = [[answers[row].measures[column] for row in rows] for column in (number, 3)]
     (slope, common), offset = fit_logistic(columns, truth, rows)
@@ -178,7 +180,7 @@ def fit_logistic(
     return fit.coef_[0].tolist(), float(fit.intercept_[0])
 
 
-def nested_no(answers: Sequence[Asked]) -> npt.NDArray[np.bool_]:
+def nested_no(answers: Sequence[JudgedQuery]) -> npt.NDArray[np.bool_]:
     """[N] verdicts "no" by thresholds that, as the curves, were chosen without the group.
 
     A threshold is the highest at which 95 % of such verdicts are right in films, clips and photographs each.
@@ -213,7 +215,7 @@ def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
     return ClipEmbeddings(rows, np.arange(len(rows), dtype=float), 1.0, float(len(rows)), mixture)
 
 
-def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
+def ask_all(films: Path, photographs: Path | None) -> list[JudgedQuery]:
     """All queries of films, clips and photographs in `vse`."""
     answers = ask_films(films, lambda path: embed(path, "vse", "auto"), measure)
     if photographs is None:
@@ -231,7 +233,7 @@ def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
     return answers + ask_photographs(sentences, group, measure)
 
 
-def print_kinds(answers: Sequence[Asked], probabilities: Mapping[str, TimeArray]) -> None:
+def print_kinds(answers: Sequence[JudgedQuery], probabilities: Mapping[str, TimeArray]) -> None:
     """Print a table of accuracy and calibration by kind, of several probabilities by their names."""
     whole, kinds = truth_about(answers), dict.fromkeys((answer.source, answer.kind) for answer in answers)
     heads = [f"{measure}, {name}" for measure in ("AUC", "calibration error") for name in probabilities]
@@ -246,7 +248,7 @@ def print_kinds(answers: Sequence[Asked], probabilities: Mapping[str, TimeArray]
         print(f"| {source}: {kind} | {len(rows)} | {' | '.join(cells)} |")
 
 
-def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
+def print_verdicts(answers: Sequence[JudgedQuery], said: TimeArray) -> None:
     """Print how many verdicts are right, and how many of the absent, or of the true, get one."""
     whole = truth_about(answers)
     print("\n| verdict | right | of films | of clips | of photographs | given |\n|---|---|---|---|---|---|")
@@ -263,14 +265,14 @@ def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
         print(f"| {name} | {' | '.join(cells)} | {due @ is_said / due.sum():.2f} |")
 
 
-def shipped(answers: Sequence[Asked], number: int) -> TimeArray:
+def shipped(answers: Sequence[JudgedQuery], number: int) -> TimeArray:
     """[N] probabilities of a measure by the curves that ship."""
     curves = np.array([NAMED[answer.rule] for answer in answers])
     values = np.array([[answer.measures[number], 1.0, answer.measures[3]] for answer in answers])
     return logistic((curves * values).sum(axis=1))
 
 
-def print_words(answers: Sequence[Asked], said: TimeArray) -> None:
+def print_words(answers: Sequence[JudgedQuery], said: TimeArray) -> None:
     """Print how often each word is right, and what share of the true and absent queries gets it.
 
     First of each source; last of joined and uncut films together, in which each kind of query counts alike.

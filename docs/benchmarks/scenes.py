@@ -24,7 +24,7 @@ import numpy.typing as npt
 from docs.benchmarks import argument_parser
 from docs.benchmarks.action_moments import noted_videos, path_of
 from docs.benchmarks.joined import KINDS, embed, known_clips, notes, one_after_another
-from docs.benchmarks.judged import Action, Asked, truth_about
+from docs.benchmarks.judged import Action, JudgedQuery, truth_about
 from docs.benchmarks.presence import (
     background,
     best_evidence,
@@ -80,8 +80,8 @@ def film_of(paths: Sequence[Path], seed: int, most: int) -> tuple[ClipEmbeddings
 
 
 def ask(
-    source: str, video: ClipEmbeddings, files: set[str], queries: Sequence[Asked], is_true: Truth
-) -> list[Asked]:
+    source: str, video: ClipEmbeddings, files: set[str], queries: Sequence[JudgedQuery], is_true: Truth
+) -> list[JudgedQuery]:
     """Queries of a video of some clips, without those of which the truth is unclear."""
     vectors = np.stack([embed_one(query.text) for query in queries])
     whole, without = (best_evidence(part, vectors) for part in (video, replace(video, actions=None)))
@@ -95,13 +95,13 @@ def ask(
     return answers
 
 
-def ask_known() -> list[Asked]:
+def ask_known() -> list[JudgedQuery]:
     """The queries of the shared clips, of films joined from them and of each by itself."""
     clips = known_clips()
     paths = [Path(known["file"]) for known in clips]
     pairs = [(kind, known) for kind in KINDS for known in clips if known.get(kind)]
     queries = [
-        Asked("", kind, known[kind], Path(known["file"]).name, is_true=False, measures=())
+        JudgedQuery("", kind, known[kind], Path(known["file"]).name, is_true=False, measures=())
         for kind, known in pairs
     ]
     fits: dict[str, list[str]] = notes()["fits"]
@@ -119,7 +119,7 @@ def ask_known() -> list[Asked]:
     return answers
 
 
-def ask_about_actions(extra: Path) -> list[Asked]:
+def ask_about_actions(extra: Path) -> list[JudgedQuery]:
     """The queries about actions, of uncut videos, and of films joined from the clips of a half."""
     videos = [(path_of(video["file"], extra), video) for video in noted_videos()]
     videos = [(path, video) for path, video in videos if path.exists()]
@@ -135,7 +135,9 @@ def ask_about_actions(extra: Path) -> list[Asked]:
         for whole, queries in ((False, video["moments"]), (True, video["whole"]))
         for query in queries
     ]
-    asked = [Asked("", "action", action.text, action.video, is_true=False, measures=()) for action in actions]
+    queries = [
+        JudgedQuery("", "action", action.text, action.video, is_true=False, measures=()) for action in actions
+    ]
 
     def truth_in(*, is_film: bool) -> Truth:
         def is_true(number: int, files: set[str]) -> bool | None:
@@ -149,19 +151,19 @@ def ask_about_actions(extra: Path) -> list[Asked]:
 
     answers = []
     for path, _ in videos:
-        answers += ask("uncut", clip(path), {path.name}, asked, truth_in(is_film=False))
+        answers += ask("uncut", clip(path), {path.name}, queries, truth_in(is_film=False))
     for seed in range(_FILMS):
         half = [path for path, video in videos if video["whole"] and video["half"] == "ab"[seed % 2]]
-        answers += ask("action film", *film_of(half, seed, 18), asked, truth_in(is_film=True))
+        answers += ask("action film", *film_of(half, seed, 18), queries, truth_in(is_film=True))
     return answers
 
 
-def ask_scenes(folder: Path) -> list[Asked]:
+def ask_scenes(folder: Path) -> list[JudgedQuery]:
     """The queries of scenes.json, of each clip by itself and of films joined from them."""
     noted: dict[str, Any] = json.loads(_NOTES.read_text())
     paths = [folder / listed["file"] for listed in noted["clips"]]
     queries = [
-        Asked(
+        JudgedQuery(
             "", query["kind"], query["query"], (*query["true"], query["query"])[0], is_true=False, measures=()
         )
         for query in noted["queries"]
@@ -179,7 +181,7 @@ def ask_scenes(folder: Path) -> list[Asked]:
     return answers
 
 
-def print_all(answers: Sequence[Asked], probabilities: dict[str, npt.NDArray[np.float64]]) -> None:
+def print_all(answers: Sequence[JudgedQuery], probabilities: dict[str, npt.NDArray[np.float64]]) -> None:
     """Print accuracy, calibration and words."""
     print_kinds(answers, probabilities)
     for name, said in probabilities.items():

@@ -19,7 +19,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import KINDS, embed, known_clips
 from docs.benchmarks.judged import (
-    Asked,
+    JudgedQuery,
     ask_films,
     ask_photographs,
     auc,
@@ -110,7 +110,7 @@ def measure_space(encoders: Encoders, films: Path, photographs: Path | None) -> 
     """The lines of both tables."""
     found = retrieve_clips(encoders)
     measure = partial(probabilities, encoders, encoders.texts(background_phrases()))
-    answers: list[Asked] = ask_films(films, encoders.video, measure)
+    answers: list[JudgedQuery] = ask_films(films, encoders.video, measure)
     if photographs is not None:
         sentences = held_out(photographs)
         pictures = encoders.images([photographs / name for name in sentences])

@@ -19,7 +19,7 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import KINDS, embed, known_clips, notes, ten_films
-from docs.benchmarks.judged import Asked, auc, calibration_error, rows_of, truth_about, with_interval
+from docs.benchmarks.judged import JudgedQuery, auc, calibration_error, rows_of, truth_about, with_interval
 from vidsum.evidence.match_probability import embed_background, kind_of, prepare_queries
 from vidsum.evidence.running_match import RunningMatch
 from vidsum.grounding.languages import is_other
@@ -35,7 +35,7 @@ _DRAWS, _LEVELS = 500, (0.3, 0.5, 0.7)
 class Seconds(NamedTuple):
     """A query of a film, second by second."""
 
-    query: Asked
+    query: JudgedQuery
     present: FloatArray  # [T]
     moments: list[Interval]
 
@@ -79,7 +79,7 @@ def ask(folder: Path, queries: Sequence[tuple[str, str, str]]) -> list[Seconds]:
         ):
             true_of = {clip, *(fits.get(text, ()) if kind == "short" else ())}
             moments = [(part["start"], part["end"]) for part in parts if Path(part["file"]).name in true_of]
-            query = Asked("film", kind, text, clip, bool(moments), (float(present.max()),))
+            query = JudgedQuery("film", kind, text, clip, bool(moments), (float(present.max()),))
             answers.append(Seconds(query, present, moments))
     return answers
 

@@ -51,8 +51,11 @@ def test_parts_of_a_clip_are_counted() -> None:
 
 
 def test_time_is_no_reason_of_the_second_part_of_a_clip() -> None:
-    """Else the line would be wrong."""
-    clips = [source(*(part(3 * number + place, 9.0 * place, 3) for place in range(3))) for number in range(4)]
+    """Such a part is not the only one of its clip."""
+    clips = []
+    for number in range(4):
+        parts = [part(3 * number + place, start_s=9.0 * place, length_s=3) for place in range(3)]
+        clips.append(source(*parts))
     parts = choose_parts(clips, EXTRACTOR, 60.0, None)
     several = [made for made in parts if sum(other.source == made.source for other in parts) > 1]
     assert several

@@ -91,5 +91,5 @@ def test_weights_are_of_the_first_sentences_and_not_below_0(texts: list[str], be
 
 @given(st.sampled_from([text for text, _ in LABELLED]), st.sampled_from([text for text, _ in LABELLED]))
 def test_what_a_passage_names_first_only_helps_what_follows(first: str, second: str) -> None:
-    """The same sentence is at most as loose after another as at the beginning."""
+    """A sentence refers to no more after another one than at the beginning."""
     assert loose_references([first, second])[1] <= loose_references([second])[0]

@@ -13,15 +13,13 @@ _LEAST_WORDS: Final = 3  # of a title
 _SEARCHED: Final = 2  # sentences in which a question is looked for
 _LINKS: Final = re.compile(
     r"\A(?:(?:and|but|so|now|well|because|then|okay|ok|oh|also|again|actually|basically|honestly|yeah|in "
-    r"fact|"
-    r"however|therefore|anyway|of course|you know|i mean|i think|i guess|um|uh|like)\b[,\s]+)+",
+    r"fact|however|therefore|anyway|of course|you know|i mean|i think|i guess|um|uh|like)\b[,\s]+)+",
     re.IGNORECASE,
 )
 """Words that link a sentence to what was said before, or put it off."""
 _CLAUSE_END: Final = re.compile(
-    r"[;:–—]|,?\s(?=(?:because|although|though|until|since|but|so|"
-    r"and (?:i|you|he|she|it|we|they|there|then|the|an?|my|our|your|not))\b)|,\s(?=(?:which|who|as|if|or|"
-    r"where)\b)",
+    r"[;:–—]|,?\s(?=(?:because|although|though|until|since|but|so|and (?:i|you|he|she|it|we|they|there|then|"
+    r"the|an?|my|our|your|not))\b)|,\s(?=(?:which|who|as|if|or|where)\b)",
     re.IGNORECASE,
 )
 """Where a clause of an English sentence may end."""
@@ -30,10 +28,8 @@ _SUBORDINATE: Final = re.compile(
 )
 _ENDS: Final = re.compile(
     r"[\s,]+(a|an|the|of|to|in|on|at|by|for|from|with|about|into|and|or|but|than|as|if|because|that|which|"
-    r"who|when|"
-    r"where|what|why|how|is|are|was|were|be|been|my|your|our|their|his|her|its|i|you|we|they|he|she|it|just|"
-    r"very|"
-    r"really|so|like|not|will|would|can|could|this|these|those|some|any|maybe|there)\Z",
+    r"who|when|where|what|why|how|is|are|was|were|be|been|my|your|our|their|his|her|its|i|you|we|they|he|she|"
+    r"it|just|very|really|so|like|not|will|would|can|could|this|these|those|some|any|maybe|there)\Z",
     re.IGNORECASE,
 )
 """Words with which nothing ends."""

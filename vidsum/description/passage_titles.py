@@ -45,12 +45,12 @@ _LINKS: Final = re.compile(
 )
 """Words that link a sentence to what was said before."""
 _SUBORDINATE: Final = re.compile(
-    r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|on|at|"
-    r"by|from|with|during|until|it|this|that|these|they|he|she|there|here|let|"
-    r"or|to|you|maybe|perhaps|like|something|sometimes|who|what|which|first|thanks|many thanks|"
-    r"(?!(?:spring|king|ring|morning|evening|nothing|something|everything|anything|building|thing)\b)[^\W\d_]+ing|"
-    r"i (?:think|suppose|guess|just|want|know|believe|would|mean)|we can|i['’]\w+|"
-    r"the (?:first|second|third|last|next|other|same|opposite|reason|answer|result))\b",
+    r"\W*(although|though|unlike|while|when|if|as|since|after|before|for|in|on|at|by|from|with|during|until|"
+    r"it|this|that|these|they|he|she|there|here|let|or|to|you|maybe|perhaps|like|something|sometimes|who|"
+    r"what|which|first|thanks|many thanks|(?!(?:spring|king|ring|morning|evening|nothing|something|"
+    r"everything|anything|building|thing)\b)[^\W\d_]+ing|i (?:think|suppose|guess|just|want|know|believe|"
+    r"would|mean)|we can|i['’]\w+|the (?:first|second|third|last|next|other|same|opposite|reason|answer|"
+    r"result))\b",
     re.IGNORECASE,
 )
 """Beginnings of English sentences whose first words say little by themselves."""
@@ -65,9 +65,10 @@ _CLAUSE_END: Final = re.compile(
 _UNCLEAR_END: Final = re.compile(r"\b(that|here|there|so|this|it)\W*\Z", re.IGNORECASE)
 """Ends of questions about what was named elsewhere."""
 _ENDS: Final = re.compile(
-    r"\b(a|an|the|of|to|in|on|at|by|for|from|with|about|into|and|or|but|than|as|if|because|that|which|who|when|"
-    r"where|what|why|how|am|is|are|was|were|be|been|being|become|becomes|became|seems?|has|have|had|do|does|did|"
-    r"will|would|can|could|should|may|might|must|not|just|only|very|really|so|my|your|our|i|you|we)\W*\Z",
+    r"\b(a|an|the|of|to|in|on|at|by|for|from|with|about|into|and|or|but|than|as|if|because|that|which|who|"
+    r"when|where|what|why|how|am|is|are|was|were|be|been|being|become|becomes|became|seems?|has|have|had|do|"
+    r"does|did|will|would|can|could|should|may|might|must|not|just|only|very|really|so|my|your|our|i|you|"
+    r"we)\W*\Z",
     re.IGNORECASE,
 )
 """Words that no clause of English ends with."""

@@ -23,7 +23,7 @@ from vidsum.video.read import read_jpegs
 _SHOWN_SIDE, _SHOWN_QUALITY = 1280, 85  # of photographs in the player
 _ENCODED_SIDE: Final = 640  # of parts that are encoded
 _ENCODED_S: Final = 30.0  # the longest one
-_MOST: Final = 40  # parts in memory
+_MOST_ENCODED, _MOST_PICTURES = 40, 2000  # in memory: parts, and pictures at all times that the ends had
 
 
 class ReelMedia:
@@ -57,6 +57,7 @@ class ReelMedia:
         """Return a small JPEG of a source: of a video at a time from its first picture."""
         with self._reading:
             if (number, time_s) not in self._pictures:
+                _make_room(self._pictures, _MOST_PICTURES)
                 video, path = self.video(number), self._sources[number].path
                 self._pictures[number, time_s] = (
                     read_jpegs(video, [time_s], PICTURE_SIDE, PICTURE_QUALITY)[0]
@@ -85,8 +86,7 @@ class ReelMedia:
         segment = ReelSegment(number, start_s, min(end_s, start_s + _ENCODED_S), "hand", 0.0)
         with self._encoding:
             if segment not in self._encoded:
-                while len(self._encoded) >= _MOST:
-                    del self._encoded[next(iter(self._encoded))]
+                _make_room(self._encoded, _MOST_ENCODED)
                 self._encoded[segment] = self._encode(made, segment)
             return self._encoded[segment]
 
@@ -102,6 +102,12 @@ class ReelMedia:
             path = Path(folder) / "part.mp4"
             encode_reel(alone, path, self._device, None)
             return path.read_bytes()
+
+
+def _make_room(made: dict[Any, bytes], most: int) -> None:
+    """Remove the oldest entries, so that one more is at most `most`."""
+    while len(made) >= most:
+        del made[next(iter(made))]
 
 
 def _smaller(canvas: Canvas) -> Canvas:

@@ -1,4 +1,4 @@
-"""How far a video moves: frozen footage does not.
+"""Motion of a video: frozen footage has none.
 
 The constants were chosen on seven clips and measured on others: docs/benchmarks.md has both.
 """

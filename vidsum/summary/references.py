@@ -40,13 +40,11 @@ _LINKS: Final = {
 }
 """How much the first word of a sentence joins it to what was said before."""
 _PHRASES: Final = re.compile(
-    r"(for (example|instance)|in (fact|other words|addition|contrast|that|this|which)|after (all|that)|"
-    r"of course|i mean|by the way|as a result|at (that|this|which) point|because of|(on )?the (other|same|"
-    r"opposite|next|latter|former|reason|answer|result|second|third|fourth|last)\b"
-    r"(?! (day|time|year|week|century))|"
-    r"same (thing|here)|one (big one|of (them|those|these))|"
-    r"even though|just that|what (that|this|it) |first of all|number (two|three|four)|"
-    r"as (i|we|you|he|she) (said|mentioned))\b"
+    r"(for (example|instance)|in (fact|other words|addition|contrast|that|this|which)|after (all|that)|of "
+    r"course|i mean|by the way|as a result|at (that|this|which) point|because of|(on )?the (other|same|"
+    r"opposite|next|latter|former|reason|answer|result|second|third|fourth|last)\b(?! (day|time|year|week|"
+    r"century))|same (thing|here)|one (big one|of (them|those|these))|even though|just that|what (that|this|"
+    r"it) |first of all|number (two|three|four)|as (i|we|you|he|she) (said|mentioned))\b"
 )
 """Beginnings that join what was said before."""
 _REPLIES: Final = _words(
@@ -60,36 +58,31 @@ _THING: Final = _words("it its itself it's it'd it'll")
 _THESE: Final = _words("this that these those that's that'd that'll this'll")
 _PEOPLE: Final = re.compile(
     r"(wo)?m[ae]n|(grand)?(mother|father|son|daughter|parent)|mom|mum|dad|brother|sister|wife|husband|uncle|"
-    r"aunt|"
-    r"cousin|boy|girl|kid|child|baby|friend|boss|doctor|nurse|teacher|professor|student|guy|lady|"
-    r"person|people|somebody|someone|anybody|anyone|everybody|everyone|nobody|\w+(er|or|ist|ian|man|ee)"
+    r"aunt|cousin|boy|girl|kid|child|baby|friend|boss|doctor|nurse|teacher|professor|student|guy|lady|person|"
+    r"people|somebody|someone|anybody|anyone|everybody|everyone|nobody|\w+(er|or|ist|ian|man|ee)"
 )
 """Nouns for people."""
 _MANY: Final = re.compile(
     r"people|men|women|children|kids|folks|guys|everyone|everybody|someone|somebody|anyone|anybody|person|"
-    r"team|family|"
-    r"company|government|group|police|couple|crowd|audience|two|three|four|five|\w{2,}[^s'’iu]s"
+    r"team|family|company|government|group|police|couple|crowd|audience|two|three|four|five|\w{2,}[^s'’iu]s"
 )
 """Nouns for several."""
 _HERE: Final = re.compile(
     r"mornings?|afternoon|evening|night|week|weekend|month|year|century|day|days|time|moment|talk|video|"
-    r"episode|show|"
-    r"podcast|lecture|course|series|book|room|stage|country|city|planet|world|life|way|kind|sort|conference|"
-    r"audience|point|whole|summer|winter|spring|season|stuff"
+    r"episode|show|podcast|lecture|course|series|book|room|stage|country|city|planet|world|life|way|kind|"
+    r"sort|conference|audience|point|whole|summer|winter|spring|season|stuff"
 )
 """Nouns of what is present while somebody speaks."""
 _LEADING: Final = _words(
     "a an the my our your their his her its every each some any no many several few all of in on at by for "
     "from with without into onto through over under between among against about across around behind near "
-    "like "
-    "than during if when because while although two three four five six seven eight nine ten called this "
-    "that these those i'm we're new"
+    "like than during if when because while although two three four five six seven eight nine ten called "
+    "this that these those i'm we're new"
 )
 """Words that a noun follows."""
 _NO_NOUNS: Final = _words(
     "it one ones them us me him her you which what whom something anything nothing everything how doing "
-    "being "
-    "having going getting making trying using more less very really just not so too"
+    "being having going getting making trying using more less very really just not so too"
 )
 _RELATIVE: Final = _words("who whom whose that which where when of with for from i we you he she they")
 """Words after a noun that say which one is meant."""
@@ -100,21 +93,16 @@ _VERBS: Final = _words(
     "helped"
 )
 _EXPLETIVE: Final = re.compile(
-    r"(?!.{,60}\bto \w+ (?:with|about|at|of)\b)"
-    r"(?:it's|it is|it was|it would be|it will be|it has|it can be|it might be|it'd be)(?: "
-    r"(?!\w+ed\b)[\w'-]+){1,6}? "
-    r"(?:to|that|when|if|how|who|whether|because|like)\b|"
+    r"(?!.{,60}\bto \w+ (?:with|about|at|of)\b)(?:it's|it is|it was|it would be|it will be|it has|it can be|"
+    r"it might be|it'd be)(?: (?!\w+ed\b)[\w'-]+){1,6}? (?:to|that|when|if|how|who|whether|because|like)\b|"
     r"it (?:turns|turned|seems|seemed|takes|took|happens|happened|feels|felt|looks|looked|rains|dawned|"
-    r"occurred|struck)\b|"
-    r"it's (?:a|an|the|my|our) [\w'-]+ (?:of|day|night|time)\b|it is (?:a|an) "
+    r"occurred|struck)\b|it's (?:a|an|the|my|our) [\w'-]+ (?:of|day|night|time)\b|it is (?:a|an) "
 )
 """A subject that stands for nothing: "it is hard to say"."""
 _COMMON: Final = _words(
     "i the a and but so or we you he she it they this that these those there here what when where why how "
-    "who "
-    "if in on at for to of my our your his her their its as by with from is are was were do does did not no "
-    "yes "
-    "i'm i've i'd i'll we're we've we'll you're it's that's there's what's let's don't"
+    "who if in on at for to of my our your his her their its as by with from is are was were do does did not "
+    "no yes i'm i've i'd i'll we're we've we'll you're it's that's there's what's let's don't"
 )
 
 

@@ -18,11 +18,10 @@ _CONCLUSION: Final = 1 / 6  # of the speech, at its end
 _LAST: Final = 0.25  # worth of a sentence in it, in addition
 _LEAST: Final = 6  # sentences: fewer have no conclusion
 _CEREMONY: Final = re.compile(
-    r"\b(thank you|thanks|welcome|good (morning|afternoon|evening)|my name is|hello|goodbye|see you"
-    r"|subscribe|brought to you by|(our|today['’]s) sponsor|promo code|(my|our) guests? (today|is|are)|"
-    r"joined by|conversation with"
-    r"|talking (with|to) \w+ today|today,? we['’]re talking|(show|episode) notes|your questions|(next|last) "
-    r"question|question (over there|from the))\b",
+    r"\b(thank you|thanks|welcome|good (morning|afternoon|evening)|my name is|hello|goodbye|see you|"
+    r"subscribe|brought to you by|(our|today['’]s) sponsor|promo code|(my|our) guests? (today|is|are)|joined "
+    r"by|conversation with|talking (with|to) \w+ today|today,? we['’]re talking|(show|episode) notes|your "
+    r"questions|(next|last) question|question (over there|from the))\b",
     re.IGNORECASE,
 )
 """English words of greetings, introductions and farewells."""

@@ -37,14 +37,11 @@ _INSIDE, _QUOTED, _CHANGED = 0.5, 0.5, 0.6
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
 _ANNOUNCES: Final = re.compile(
     r"\b(let me|let's|let us|here's|here (is|are)|imagine|suppose|consider|take a look|look at|guess what|"
-    r"one of them|"
-    r"for (example|instance)|the following|as follows|the first (one|thing|reason)|not (just|only|merely|"
-    r"simply)|"
-    r"i(['’]ll| will|['’]m going to|['’]m gonna| am going to| want to| wanna) (tell|show|give|explain|talk|"
-    r"ask|share)|"
-    r"there (are|were) (two|three|four|five|several|a few|a couple|a lot of|many) \w+|"
-    r"(two|three|four|five) (things|reasons|ways|steps|points|questions)|"
-    r"(said|says|asked|asks|thought|(was|were|is|am|are) like|goes|went|replied)\W*$)",
+    r"one of them|for (example|instance)|the following|as follows|the first (one|thing|reason)|not (just|"
+    r"only|merely|simply)|i(['’]ll| will|['’]m going to|['’]m gonna| am going to| want to| wanna) (tell|show|"
+    r"give|explain|talk|ask|share)|there (are|were) (two|three|four|five|several|a few|a couple|a lot of|"
+    r"many) \w+|(two|three|four|five) (things|reasons|ways|steps|points|questions)|(said|says|asked|asks|"
+    r"thought|(was|were|is|am|are) like|goes|went|replied)\W*$)",
     re.IGNORECASE,
 )
 """English words after which something has to come."""
