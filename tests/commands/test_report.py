@@ -86,11 +86,11 @@ def test_report_option_of_commands(run: Run, film: Path) -> None:
 
 @pytest.mark.usefixtures("low_level")
 def test_report_clips_of_one_name(run: Run, film: Path) -> None:
-    for folder, n in (("a", "1"), ("b", "2")):
-        run("highlights", film, *CPU, "--clips", "-k", n, "--output-dir", folder)
+    for folder in ("a", "b"):
+        run("highlights", film, *CPU, "--clips", "-k", "1", "--output-dir", folder)
     run("report", "a/film_highlights.json", "b/film_highlights.json")
     links = re.findall(r'class="clip" href="([^"]*)"', Path("report.html").read_text())
-    assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4", "b/highlight_film_0m04s.mp4"]
+    assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4"]
     run("highlights", film, *CPU, "-k", "1")
     Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
     run("report", "film_highlights.json")
