@@ -24,12 +24,17 @@ def test_window_has_the_highest_sum(data: st.DataObject) -> None:
     places = data.draw(st.sets(st.integers(0, n)))
     start, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
     shortest, size = sorted(data.draw(st.tuples(st.integers(1, 12), st.integers(1, 12))))
-    windows = WindowFinder(sums_of(curve), np.array(sorted(places), np.int64), shortest)
+    least = data.draw(st.integers(0, 3))
+    windows = WindowFinder(sums_of(curve), np.array(sorted(places), np.int64), shortest, least)
     unit = windows.best(7, (start, end), size)
     allowed = [
         (first, last)
         for first, last in itertools.product(sorted(places), repeat=2)
-        if start <= first and last <= end and shortest <= last - first <= size
+        if start <= first
+        and last <= end
+        and shortest <= last - first <= size
+        and curve[first] >= least
+        and curve[last - 1] >= least
     ]
     if not allowed:
         assert unit is None
@@ -43,6 +48,12 @@ def test_window_has_the_highest_sum(data: st.DataObject) -> None:
 def test_of_equal_windows_the_middle_one_is_the_best() -> None:
     still = WindowFinder(sums_of(np.full(100, 0.5)), np.arange(101), 5)
     assert still.best(0, (20, 80), 10) == Unit(45, 55, 0)
+
+
+def test_no_window_begins_or_ends_in_black() -> None:
+    curve = np.concatenate([np.zeros(10), np.ones(10), np.zeros(10)])
+    windows = WindowFinder(sums_of(curve), np.arange(31), 5, least=0.05)
+    assert windows.best(0, (0, 30), 20) == Unit(10, 20, 0)
 
 
 SPANS = st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8).map(

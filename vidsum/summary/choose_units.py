@@ -8,9 +8,17 @@ import numpy as np
 
 from vidsum.summary.constraints import VideoFrames, cut_edges
 from vidsum.summary.demands import meet_demands
-from vidsum.summary.film import WORTHLESS, Film, demands_of, mean_in, objective_of
+from vidsum.summary.film import Film, demands_of, mean_in, objective_of
 from vidsum.summary.optimise import Excluded, maximise
-from vidsum.summary.units import SPOKEN, Unit, WindowFinder, ends_of, window_cells, window_units
+from vidsum.summary.units import (
+    SPOKEN,
+    WORTHLESS,
+    Unit,
+    WindowFinder,
+    ends_of,
+    window_cells,
+    window_units,
+)
 from vidsum.types import BoolArray, IntArray, TimeArray
 
 _MOSTLY: Final = 0.5  # of a window must be worth something: the end of an event, then nothing, is not taken
@@ -71,7 +79,8 @@ def _windows(film: Film, video: VideoFrames, limits: WindowLimits, *, is_needed:
     # where speech or fades leave no place to cut, or no shot is long enough, something is taken all the same
     choices = (film.places, limits.shortest), (anywhere, limits.shortest), (anywhere, 1)
     for places, shortest in choices if is_needed else choices[:1]:
-        windows = windows or window_units(video, WindowFinder(film.worth, places, shortest), limits.longest)
+        finder = WindowFinder(film.worth, places, shortest, film.least)
+        windows = windows or window_units(video, finder, limits.longest)
     shares = mean_in(_worthy_sums(film, windows), windows)
     least = min(_MOSTLY, shares.max(initial=0))
     return [unit for unit, share in zip(windows, shares, strict=True) if share >= least]
@@ -154,7 +163,7 @@ def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: Wi
     units = [*chosen]
     room = film.room - sum(_new_frames(unit, video) for unit in units)
     cells, worthy = window_cells(video, limits.shortest), _worthy_sums(film, units)
-    windows = WindowFinder(film.worth, film.places, limits.shortest)
+    windows = WindowFinder(film.worth, film.places, limits.shortest, film.least)
     for number in np.argsort(-mean_in(film.worth, units), kind="stable").tolist():
         unit = units[number]
         size = min(unit.size + room, limits.longest)

@@ -11,10 +11,9 @@ from vidsum.summary.constraints import VideoFrames, marked_runs
 from vidsum.summary.content import Content, likeness, scenes_in
 from vidsum.summary.demands import Demands
 from vidsum.summary.objective import QUARTER, WEIGHTS, Objective, representation, unit_values
-from vidsum.summary.units import SPOKEN, Unit, ends_of
+from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, ends_of
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
-WORTHLESS: Final = 0.05  # what has less than this fraction of the highest importance (black, frozen)
 _FAIR: Final = 0.5  # a scene with this fraction of the highest importance is worth as much as any
 _MOST_SAMPLES: Final = 1000  # of a film, that a summary represents
 _QUARTERS: Final = 200  # places of a quarter of the film
@@ -38,6 +37,11 @@ class Film:
     def enough(self) -> int:
         """Samples of a scene that show it."""
         return max(round(_SCENE_S * self.video.fps * len(self.sampled) / len(self.video.required)), 1)
+
+    @property
+    def least(self) -> float:
+        """Importance of a frame that a window may begin or end with."""
+        return WORTHLESS * float(np.diff(self.worth).max())
 
     @property
     def room(self) -> int:

@@ -24,7 +24,7 @@ from vidsum.summary.optimise import maximise
 from vidsum.summary.reel_exclusion import Exclusion, ReelPart
 from vidsum.summary.settings import SHORTEST_S
 from vidsum.summary.speech_units import SpokenParts
-from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve, window_units
+from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums, window_units
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
@@ -82,7 +82,7 @@ def clip_input(
     video = to_frames(features, shots, features.duration_s, (), ())
     n_frames = len(video.required)
     sampled = np.minimum(frames_at(features.timestamps, video.fps), n_frames - 1)
-    sums = np.concatenate([[0.0], np.cumsum(frame_curve(worth, sampled, video.edges))])
+    sums = frame_sums(worth, sampled, video.edges)
     units = _windows(video, sums, allowed_cuts(uncut, video.fps, n_frames), speech.is_said(video), longest_s)
     certain = dict.fromkeys(units, 0.0)
     certain |= {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
@@ -126,8 +126,9 @@ def _windows(
     longest = max(int(longest_s * video.fps), shortest)
     silent = replace(video, edges=cut_edges(video.edges, video.required, said), dropped=said)
     units, anywhere = list[Unit](), np.arange(len(sums))
-    for spots, least in (places, shortest), (anywhere, shortest), (anywhere, 1):
-        units = units or window_units(silent, WindowFinder(sums, spots, least), longest)
+    least = WORTHLESS * float(np.diff(sums).max())
+    for spots, size in (places, shortest), (anywhere, shortest), (anywhere, 1):
+        units = units or window_units(silent, WindowFinder(sums, spots, size, least), longest)
     units.sort(key=lambda unit: -(sums[unit.end] - sums[unit.start]) / unit.size)
     taken = dict[int, int]()
     best = list[Unit]()

@@ -22,11 +22,11 @@ from vidsum.summary.constraints import (
     to_frames,
 )
 from vidsum.summary.content import TimedText, content_of
-from vidsum.summary.film import WORTHLESS, Film, mean_in
+from vidsum.summary.film import Film, mean_in
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.slide_importance import number_slides, weigh_slides
 from vidsum.summary.speech_units import SpokenParts
-from vidsum.summary.units import SPOKEN, Unit, WindowFinder, allowed_cuts, frame_curve
+from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums
 from vidsum.times import format_time
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
@@ -105,8 +105,8 @@ def select(
     expected = weigh_slides(expected - expected.min(), features.timestamps, slides)  # the lowest is nothing
     film = Film(
         video,
-        _sums(worth if worth.any() else worth + 1, video, sampled),
-        _sums(expected, video, sampled),
+        frame_sums(worth if worth.any() else worth + 1, sampled, video.edges),
+        frame_sums(expected, sampled, video.edges),
         allowed_cuts(uncut, video.fps, len(video.required)),
         sampled,
         content_of(features, _samples_of(video, sampled), number_slides(features, slides), texts),
@@ -116,7 +116,7 @@ def select(
     else:
         chosen, size, unit = _choose_units(film, limits, speech), _shortest(video, limits), "segment"
         unit = "sentence" if speech.units else unit
-    scores = _shot_scores(video, _sums(importance, video, sampled), size)
+    scores = _shot_scores(video, frame_sums(importance, sampled, video.edges), size)
     segments, scored = _in_seconds(video, chosen, scores, shots, features)
     note = f"no further {unit} fits" if chosen.sum() < ENOUGH * video.capacity else ""
     return SelectedSegments(_shorten(segments, budget_s), scored, tuple(messages), note)
@@ -164,11 +164,6 @@ def _choose_shots(film: Film) -> BoolArray:
     for part, is_in in zip(parts, taken, strict=True):
         chosen[part.start : part.end] |= is_in
     return chosen
-
-
-def _sums(curve: FloatArray, video: VideoFrames, sampled: IntArray) -> TimeArray:
-    """Return [F + 1] the sum of a curve before each frame."""
-    return np.concatenate([[0.0], np.cumsum(frame_curve(curve, sampled, video.edges))])
 
 
 def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:

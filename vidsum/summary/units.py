@@ -5,6 +5,7 @@ A window lies in one shot, or in a run of shots that are too short on their own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -14,6 +15,7 @@ from vidsum.summary.constraints import VideoFrames, free_cells, join_cells
 from vidsum.types import FloatArray, IntArray, Interval, TimeArray
 
 SPOKEN: Final = -1  # the cell of a passage of speech
+WORTHLESS: Final = 0.05  # what has less than this fraction of the highest importance (black, frozen)
 _RATIO: Final = 1.35  # of one length of windows to the next
 _ROUNDING: Final = 1e-9  # sums per frame that differ by less are equal
 
@@ -38,15 +40,26 @@ class WindowFinder:
     sums: TimeArray  # [F + 1] of the curve before each frame
     places: IntArray  # frames before which a cut may be, ascending
     shortest: int
+    least: float = 0.0  # of the curve in the first and the last frame of a window: none begins in black
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        inside = self.places[self.places < len(self.sums) - 1]
+        return inside[self.sums[inside + 1] - self.sums[inside] >= self.least]
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        inside = self.places[self.places > 0]
+        return np.append(0, inside[self.sums[inside] - self.sums[inside - 1] >= self.least])
 
     def best(self, cell: int, span: tuple[int, int], size: int) -> Unit | None:
         """Return the window in a span of at most `size` frames with the highest sum, the middle one of
         several.
         """
-        first, stop = np.searchsorted(self.places, (span[0], span[1] - self.shortest + 1))
-        starts = self.places[first:stop]
+        first, stop = np.searchsorted(self._starts, (span[0], span[1] - self.shortest + 1))
+        starts = self._starts[first:stop]
         ends = np.minimum(starts + size, span[1])
-        ends = self.places[np.searchsorted(self.places, ends, side="right") - 1]
+        ends = self._ends[np.searchsorted(self._ends, ends, side="right") - 1]
         is_long = ends - starts >= self.shortest
         if not is_long.any():
             return None
@@ -69,6 +82,11 @@ def frame_curve(curve: FloatArray, sampled: IntArray, edges: IntArray) -> TimeAr
         if first < len(sampled) and sampled[first] < end:
             number[start : sampled[first]] = first
     return curve[np.maximum(number, 0)].astype(np.float64)
+
+
+def frame_sums(curve: FloatArray, sampled: IntArray, edges: IntArray) -> TimeArray:
+    """Return [F + 1] the sum of `frame_curve` before each frame."""
+    return np.concatenate([[0.0], np.cumsum(frame_curve(curve, sampled, edges))])
 
 
 def allowed_cuts(uncut: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
