@@ -8,15 +8,9 @@ from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _CONTRAST, _SHARPNESS = 6, 7  # columns of changes
-_SHARP: Final = (
-    0.1,
-    0.6,
-)  # sharpness with the least and with full quality: far out of focus it is .2 at most
-_LEAST_SHARP: Final = 0.25  # so much at least: few edges may be a title, or a bird in the sky
-_CONTRASTS: Final = (
-    4.0,
-    16.0,
-)  # deviation of levels without and with it: with a covered lens it is 6 at most
+_SHARP: Final = (0.1, 0.6)  # sharpness with the least and with full quality: out of focus it is .2 at most
+_LEAST_SHARP: Final = 0.25  # quality of what is not sharp: few edges may be a title, or a bird in the sky
+_CONTRASTS: Final = (4.0, 16.0)  # deviation of levels without and with quality: a covered lens has 6 at most
 _BLANK: Final = 4.0  # contrast of a picture of one colour
 _FADE_S: Final = (0.2, 2.5)  # a shorter change is a cut, a longer one an event
 _FULL: Final = 0.9  # fraction of the contrast of what fades in, at which it has done so
