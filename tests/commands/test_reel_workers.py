@@ -13,6 +13,7 @@ from vidsum.batch.runner import run_guarded_steps
 pytestmark = pytest.mark.usefixtures("loads")
 
 
+@pytest.mark.deep
 def test_files_that_kill_their_reader_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.commands.reel.run_guarded_steps", run_guarded_steps)
     monkeypatch.setattr(workers, "_prepare", deadly_reader.prepare)

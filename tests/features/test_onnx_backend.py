@@ -39,7 +39,8 @@ def small_mobilenet() -> tuple[Spec, Network]:
     return spec, Network(model, head)
 
 
-@pytest.mark.parametrize("make", [small_mobilenet, pytest.param(networks.small_i3d, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("make", [small_mobilenet, networks.small_i3d])
 def test_onnx_extractor_agrees_with_torch(
     random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

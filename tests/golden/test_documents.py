@@ -306,6 +306,7 @@ def test_shots_and_summary_of_a_video(vidsum: Run, bunny: str) -> None:
     check_close("video_summary.result.json", result)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_moments_of_a_video(vidsum: Run, bunny: str) -> None:
     ask = ("ground", bunny, "--query", "a rabbit", "--query", "a butterfly", "-k", 3, "--space", "vse", *FP32)

@@ -65,6 +65,7 @@ def test_other_features_are_the_same_bytes_with_movement(
         assert made.provenance == expected.provenance
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("own_home")
 def test_movement_is_the_same_where_other_features_are_cached(
     film: Path, together: tuple[list[Features], Features]

@@ -91,6 +91,7 @@ def test_pairs_and_videos_become_frames(tmp_path: Path) -> None:
     assert reds[0] > 150 > 50 > reds[1]
 
 
+@pytest.mark.deep
 def test_sources_of_the_map_are_readable() -> None:
     sources = read_sources(Path(vse_pictures.__file__).with_name("vse_sources.yaml"))
     assert {source.set for source in sources} == {"flickr8k", "coco", "msrvtt", "msvd"}

@@ -143,6 +143,7 @@ def test_uniform_training_that_ended_ends_with_the_error_again(tmp_path: Path, w
     assert (tmp_path / "last.safetensors").read_bytes() == last
 
 
+@pytest.mark.deep
 def test_log_of_fulltransnet_shows_how_its_choice_sharpens(tmp_path: Path) -> None:
     videos = toy_videos(6)
     settings = FullTransNetSettings(

@@ -63,9 +63,8 @@ def test_optimizer_adds_or_decouples_the_weight_decay(
     assert (group["weight_decay"], group["decoupled_weight_decay"]) == (1e-4, False)
 
 
-@pytest.mark.parametrize(
-    "name", ["qd-detr", *(pytest.param(name, marks=pytest.mark.deep) for name in MODELS if name != "qd-detr")]
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("name", MODELS)
 def test_few_videos_are_learned_by_heart(tmp_path: Path, name: str) -> None:
     examples = draw_highlights(replace(HOW, n_videos=4), 1)
     layers = 2 if name == "mrnet-detr" else 1

@@ -119,6 +119,7 @@ def test_checkpoint_has_the_best_validation_of_the_log(second_split: Path) -> No
     assert kendall_tau_b(curve, VIDEOS[name].gtscore)[0, 0] == pytest.approx(max(logged))
 
 
+@pytest.mark.deep
 def test_most_important_shot_of_an_unseen_video_is_learned(tmp_path: Path) -> None:
     videos = toy_videos(16)
     names = sorted(videos)

@@ -42,6 +42,7 @@ def _settings(epochs: int, **choices: object) -> MRNetSettings:
     return build(MRNetSettings, {**small, "epochs": epochs, "decay_at": (), **choices})
 
 
+@pytest.mark.deep
 def test_few_videos_are_learned_by_heart(tmp_path: Path) -> None:
     examples = draw_moments(HOW, 1)
     fitted = train_mrnet(fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path)
