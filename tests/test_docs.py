@@ -181,6 +181,7 @@ def test_benchmarks_that_pages_name_exist(page: Path) -> None:
 def test_figures_have_a_command_in_the_tree(page: Path) -> None:
     """A script that only an older commit has cannot show whether a figure still holds."""
     old = r"git show \w+:docs/benchmarks/\w+\.py|docs[./]benchmarks[./]\w+(?:\.py)?`?\s+\[?at\s+[0-9a-f]{8}"
+    old += r"|scripts\s+(?:that\s+)?are\s+not\s+in\s+the\s+tree"
     assert re.findall(old, page.read_text()) == []
 
 

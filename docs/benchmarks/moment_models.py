@@ -102,7 +102,9 @@ def read_data(annotations: Path, captions: Path) -> Data:
 def train_model(name: str, data: Data, fold: int, seed: int, epochs: int | None, out: Path) -> FitResult:
     """Train a model for a fold, or go on with it."""
     choices = {**RECIPES[name], "clips": CLIPS, "warmup": WARM_UP, "seed": seed, "device": "cpu"}
-    choices |= {"epochs": epochs} if epochs else {}
+    if epochs:
+        stretch = epochs / choices["epochs"]
+        choices |= {"epochs": epochs, "decay_at": [round(stretch * at) for at in choices["decay_at"]]}
     parts = data.split(fold)
     if name == "mrnet":
         train, val = ([alone(data, n) for n in parts[part]] for part in ("train", "val"))
@@ -253,7 +255,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=[*RECIPES], default=[*RECIPES], metavar="MODEL")
     parser.add_argument("--folds", nargs="+", type=int, choices=range(N_FOLDS), default=[0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--epochs", type=int, help="of all models; the default is that of the recipe")
+    parser.add_argument("--epochs", type=int, help="default: of the recipe; the learning rate falls in step")
     parser.add_argument("--table", action="store_true", help="train nothing: the tables of what is there")
     options: argparse.Namespace = parser.parse_args()
     torch.set_num_threads(1)

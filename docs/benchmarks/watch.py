@@ -5,8 +5,9 @@
 Ten joined films (docs.benchmarks.grounding makes them), each seen once; all queries about the 40 clips, and
 their captions in six other languages. The probabilities are those that ship; their curves were fitted to
 the same clips and films (docs.benchmarks.presence). An alert begins after two likely seconds and ends after
-two unlikely ones; it is false where it meets no moment of the query. In brackets are 95 % of a bootstrap
-over clips. The last lines have AUC and calibration error of the best second.
+two unlikely ones; it is false where it meets no moment of the query. "At random" moves the probabilities of a
+film by some seconds, its end to its beginning. In brackets are 95 % of a bootstrap over clips. The last lines
+have AUC and calibration error of the best second.
 """
 
 import json
@@ -29,7 +30,7 @@ from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.pipelines.watch import _Alarm
 from vidsum.types import FloatArray, Interval, TimeArray
 
-_DRAWS, _LEVELS = 500, (0.3, 0.5, 0.7)
+_DRAWS, _SHIFTS, _LEVELS = 500, 3, (0.3, 0.5, 0.7)
 
 
 class Seconds(NamedTuple):
@@ -92,21 +93,29 @@ def alert_times(present: FloatArray, level: float) -> list[Interval]:
     return [(event.start_s, event.end_s) for event in events if event and event.end_s is not None]
 
 
+def count_met(alerts: Sequence[Interval], moments: Sequence[Interval]) -> int:
+    """The number of moments that an alert meets."""
+    return sum(any(a < end and start < b for a, b in alerts) for start, end in moments)
+
+
 def print_alerts(answers: list[Seconds]) -> None:
-    """Print how many moments are announced, and false alarms."""
-    print("| `--min-present` | announced | false alarms per query and hour |\n|---|---|---|")
+    """Print how many moments are announced, by the same alerts at random times too, and false alarms."""
+    print("| `--min-present` | announced | at random | false alarms per query and hour |\n|---|---|---|---|")
     for level in _LEVELS:
         counts: dict[str, TimeArray] = {}
+        rng = np.random.default_rng(0)
         for query, present, moments in answers:
             alerts = alert_times(present, level)
-            met = sum(any(a < end and start < b for a, b in alerts) for start, end in moments)
-            false = sum(not any(a < end and start < b for start, end in moments) for a, b in alerts)
-            row = np.array([met, len(moments), false, len(present) / 3600])
-            counts[query.group] = counts.get(query.group, np.zeros(4)) + row
-        rows, rng = np.stack([*counts.values()]), np.random.default_rng(0)
+            false = len(alerts) - count_met(moments, alerts)
+            moved = [np.roll(present, shift) for shift in rng.integers(len(present), size=_SHIFTS)]
+            by_chance = np.mean([count_met(alert_times(curve, level), moments) for curve in moved])
+            hours = len(present) / 3600
+            row = np.array([count_met(alerts, moments), by_chance, len(moments), false, hours])
+            counts[query.group] = counts.get(query.group, np.zeros(5)) + row
+        rows = np.stack([*counts.values()])
         drawn = rows[rng.integers(0, len(rows), (_DRAWS, len(rows)))].sum(axis=1)
         total, cells = rows.sum(axis=0), []
-        for over, under, scale in ((0, 1, 100), (2, 3, 1)):
+        for over, under, scale in ((0, 2, 100), (1, 2, 100), (3, 4, 1)):
             low, high = np.percentile(scale * drawn[:, over] / drawn[:, under], [2.5, 97.5])
             cells.append(f"{scale * total[over] / total[under]:.1f} [{low:.1f}, {high:.1f}]")
         print(f"| {level} | {' | '.join(cells)} |", flush=True)

@@ -100,8 +100,8 @@ def photographs(folder: Path) -> Pictures:
     return Pictures("photographs", 0.1, compare([picture.path for picture in pictures]), truth)
 
 
-def frames(folder: Path) -> Pictures:
-    """A frame of each test video of MSR-VTT: the first of the middle pair."""
+def tested_frames(folder: Path) -> dict[Path, list[str]]:
+    """A frame of each test video of MSR-VTT, the first of the middle pair, and the sentences of the video."""
     document = json.loads((folder / "sentences" / "msrvtt.json").read_text("utf-8"))
     said, files = defaultdict[str, list[str]](list), defaultdict[str, list[Path]](list)
     for sentence in document["sentences"]:
@@ -109,9 +109,13 @@ def frames(folder: Path) -> Pictures:
     for path in sorted((folder / "pictures" / "msrvtt").glob("*.0.jpg")):
         files[path.name.split("-shot")[0]].append(path)
     tested = sorted(row["video_id"] for row in document["videos"] if row["split"] == "test")
-    chosen = {video: files[video][len(files[video]) // 2] for video in tested if files[video]}
-    truth = truth_of([said[video] for video in chosen], 2)
-    return Pictures("frames", 1.0, compare([*chosen.values()]), truth)
+    return {files[video][len(files[video]) // 2]: said[video] for video in tested if files[video]}
+
+
+def frames(folder: Path) -> Pictures:
+    """The frames of MSR-VTT."""
+    chosen = tested_frames(folder)
+    return Pictures("frames", 1.0, compare([*chosen]), truth_of([*chosen.values()], 2))
 
 
 @contextmanager
