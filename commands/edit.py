@@ -33,7 +33,7 @@ Edited = Annotated[
     typer.Argument(
         ...,
         metavar="RESULT.json|VIDEO",
-        help="A JSON file of summarize, highlights, trim, chapters, ground or reel; or a video.",
+        help="A JSON file of summarize, highlights, trim, chapters, ground, shorts or reel; or a video.",
     ),
 ]
 
@@ -66,7 +66,7 @@ def edit(
     common: Printing,
     extraction: Annotated[Extraction, Only(("device", "cache"))],
 ) -> Reply:
-    """Correct a summary, highlights, a trimmed film, chapters, moments or a reel by hand, in a browser.
+    """Correct a summary, highlights, a trimmed film, chapters, moments, shorts or a reel by hand, in a browser.
 
     Of an MP4 next to its result, such as film_summary.mp4, it corrects that result. Of another video, it
     corrects {video}_summary.json in the current folder, which is made if it is missing.

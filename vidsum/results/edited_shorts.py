@@ -34,8 +34,8 @@ def decide_shorts(shorts: Shorts, state: EditedParts, decision: PartDecision) ->
     """
     if decision["action"] == "rename":
         return _rename(state, decision["start_s"], decision["title"])
-    if decision["action"] in ("plan", "merge", "split"):
-        return state
+    if decision["action"] == "plan" or decision["action"] == "merge" or decision["action"] == "split":
+        return state  # of other kinds
     span = limited(decision["start_s"], decision["end_s"], shorts.video_duration_s)
     if decision["action"] == "leave":
         stays = (part for part in state.parts if 2 * overlap_s(part.interval, span) < part.length_s)
