@@ -11,7 +11,7 @@ from threading import Lock
 
 import numpy as np
 
-from vidsum.editing.shorts import sentence_edges
+from vidsum.editing.short_clips import sentence_edges
 from vidsum.errors import MissingError
 from vidsum.results.edits import Editable, edit_groups
 from vidsum.results.moments import Grounding, Highlights

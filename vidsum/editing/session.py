@@ -20,7 +20,7 @@ from vidsum.editing.film_view import (
     usual_length,
 )
 from vidsum.editing.result_session import ResultSession, open_unchanged, revision_of, state_of
-from vidsum.editing.shorts import ShortClips, complete_short
+from vidsum.editing.short_clips import ShortClips, complete_short
 from vidsum.errors import MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import flags_for_files

@@ -84,8 +84,8 @@ def _to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
     What has another kind of profile, such as for print or grey, stays as it is.
     """
     with suppress(ImageCms.PyCMSError, OSError):
-        given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        converted = ImageCms.profileToProfile(image, given, ImageCms.createProfile("sRGB"))
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"))
         return converted or image
     return image
 
