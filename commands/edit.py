@@ -33,7 +33,7 @@ Edited = Annotated[
     typer.Argument(
         ...,
         metavar="RESULT.json|VIDEO",
-        help="A JSON file of summarize, highlights, trim, chapters, ground or reel; or a video.",
+        help="A JSON file of summarize, highlights, trim, chapters, ground, shorts or reel; or a video.",
     ),
 ]
 
@@ -66,10 +66,11 @@ def edit(
     common: Printing,
     extraction: Annotated[Extraction, Only(("device", "cache"))],
 ) -> Reply:
-    """Correct a summary, highlights, a trimmed film, chapters, moments or a reel by hand, in a browser.
+    """Correct a summary, highlights, a trimmed film, chapters, moments, shorts or a reel by hand.
 
-    Of an MP4 next to its result, such as film_summary.mp4, it corrects that result. Of another video, it
-    corrects {video}_summary.json in the current folder, which is made if it is missing.
+    It opens a page in a browser. Of an MP4 that vidsum wrote, such as film_summary.mp4 or talk_short_1.mp4,
+    it corrects the result that it is from. Of another video, it corrects {video}_summary.json in the current
+    folder, which is made if it is missing.
     Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
     again. Ctrl-C stops the server.
     """
@@ -93,15 +94,17 @@ def _open(
 ) -> "EditSession | ReelSession":
     from vidsum.editing.reel_session import open_session
     from vidsum.editing.session import EditSession
+    from vidsum.outputs.clips import video_stem
     from vidsum.outputs.names import own_names
     from vidsum.pipelines.sources import source_path
 
     if source.endswith(".json"):
         return open_session(Path(source), settings.video, extraction, progress)
     path = source_path(source)
-    maker = Artifacts(Path(path).with_suffix(".json"))
-    if maker.holds(Path(path), maker.read()[1]):  # what vidsum wrote opens its result
-        return open_session(maker.record, settings.video, extraction, progress)
+    stem = video_stem(Path(path).stem) or ""
+    for record in (Path(path).with_suffix(".json"), Path(path).with_name(f"{stem}_shorts.json")):
+        if Artifacts(record).holds(Path(path), Artifacts(record).read()[1]):  # vidsum's own opens its result
+            return open_session(record, settings.video, extraction, progress)
     record = own_names([path], lambda _, stem: Path(f"{stem}_summary.json"))[path]
     if not record.exists():
         item = BatchInput(path, artifacts=Artifacts(record, {"json": record}))

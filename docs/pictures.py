@@ -163,6 +163,19 @@ def edit() -> Image.Image:
         return _photograph(tab, 835, 13.5)
 
 
+def edit_shorts() -> Image.Image:
+    """Return the page of two shorts while one plays as it is saved."""
+    _write_subtitles()
+    _run(f"shorts {_VIDEO} -n 2 --length 5s-12s")
+    with _serving("edit big_buck_bunny_shorts.json") as url, _page(url, 1300) as tab:
+        tab.get_by_role("button", name="As saved: short 2").click()
+        tab.wait_for_function("document.getElementById('clip').readyState > 1")
+        tab.evaluate("document.getElementById('clip').pause()")
+        tab.evaluate("document.getElementById('clip').currentTime = 5")
+        tab.locator("#word1").click()
+        return _photograph(tab, 1000, 12.0)
+
+
 def report() -> Image.Image:
     """Return the page of a summary and of moments, with the mouse on a curve."""
     _run(f"summarize {_VIDEO} --budget 8s")
@@ -187,14 +200,19 @@ def serve() -> Image.Image:
         return _photograph(tab, 990, 18.0)
 
 
-def shorts() -> Image.Image:
-    """Return four pictures of each of two shorts, with captions."""
+def _write_subtitles() -> None:
+    """Write made-up subtitles of the sample."""
     stamps = [tuple(f"00:00:{seconds:06.3f}".replace(".", ",") for seconds in cue[:2]) for cue in _SUBTITLES]
     lines = [
         f"{number}\n{start} --> {end}\n{cue[2]}\n"
         for number, ((start, end), cue) in enumerate(zip(stamps, _SUBTITLES, strict=True), 1)
     ]
     Path("big_buck_bunny.srt").write_text("\n".join(lines))
+
+
+def shorts() -> Image.Image:
+    """Return four pictures of each of two shorts, with captions."""
+    _write_subtitles()
     _run(f"shorts {_VIDEO} -n 2 --length 5s-12s")
     rows = []
     for path in sorted(Path().glob("big_buck_bunny_short_*.mp4")):
@@ -258,7 +276,8 @@ def _draw_rows(rows: Sequence[Sequence[tuple[Picture, str]]]) -> Image.Image:
 PICTURES: Mapping[str, Callable[[], Image.Image]] = {
     function.__name__: function
     for function in (
-        attention, edit, highlights, moments, reel, report, scores, segments, serve, shorts, storyboard
+        attention, edit, edit_shorts, highlights, moments, reel, report, scores, segments, serve, shorts,
+        storyboard,
     )
 }  # fmt: skip
 

@@ -15,10 +15,12 @@ from tests import media
 from tests.commands.conftest import copies, files_here, use_mean_colours
 from tests.conftest import deep
 from tests.program import Run, read_valid
+from tests.results.test_edits import leave
 from vidsum.outputs import artifacts
 from vidsum.outputs.clips import video_stem
 from vidsum.outputs.staging import move
 from vidsum.pipelines import make_shorts
+from vidsum.results.decisions import write_decisions
 from vidsum.times import format_time, parse_subtitles, to_srt
 from vidsum.types import Picture
 
@@ -116,6 +118,20 @@ def test_fewer_shorts_remove_the_others(talk: Path, run: Run) -> None:
     run("shorts", talk, "-n", 2, *SHORT)
     assert "removed 2 of the earlier result" in run("shorts", talk, "-n", 1, *SHORT).out
     assert not Path("talk_short_2.mp4").exists()
+
+
+def test_a_short_opens_the_result_that_it_is_from(talk: Path, run: Run) -> None:
+    run("shorts", talk, "-n", 2, *SHORT)
+    first, second = (short["title"] for short in shorts_in())
+    best = read_valid("talk_shorts.json", "shorts")["shorts"][0]
+    decision = leave(best["start_s"], best["end_s"])
+    write_decisions(Path("talk_shorts.edits"), {"decisions": [decision], "undone": []})
+    ran = run("edit", "talk_short_1.mp4", "--apply")
+    assert ran.out.splitlines() == ["talk_short_1.mp4", "talk_short_1.srt", "talk_shorts.json"]
+    assert [short["title"] for short in shorts_in()] == [second] != [first]
+    assert not Path("talk_short_2.mp4").exists()
+    run("shorts", talk, "-n", 2, *SHORT)
+    assert [short["title"] for short in shorts_in()] == [first, second]
 
 
 @pytest.mark.deep

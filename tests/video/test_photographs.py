@@ -7,7 +7,7 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from vidsum.errors import InputError
 from vidsum.video.photographs import probe_photograph, read_photograph
@@ -29,6 +29,25 @@ def test_what_is_transparent_is_white(mode: str, tmp_path: Path) -> None:
     picture = read_photograph(str(path), 40)
     assert picture[15, 10].tolist() == [0, 0, 0]
     assert picture[15, 30].tolist() == [255, 255, 255]
+
+
+def _swapped_profile() -> bytes:
+    """A profile of sRGB in which red and blue have each other's colours."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    return profile.replace(b"rXYZ", b"____", 1).replace(b"bXYZ", b"rXYZ", 1).replace(b"____", b"bXYZ", 1)
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".tif", ".webp"])
+def test_colours_of_another_profile_become_those_of_srgb(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"wide{suffix}"
+    Image.new("RGB", (40, 30), (250, 0, 0)).save(path, icc_profile=_swapped_profile())
+    assert np.abs(read_photograph(str(path), 40)[15, 20].astype(int) - (0, 0, 250)).max() < 12
+
+
+@pytest.mark.parametrize("profile", [b"no profile", b""])
+def test_a_damaged_profile_changes_no_colours(profile: bytes, tmp_path: Path) -> None:
+    Image.new("RGB", (40, 30), (250, 0, 0)).save(path := tmp_path / "a.png", icc_profile=profile)
+    assert read_photograph(str(path), 40)[15, 20].tolist() == [250, 0, 0]
 
 
 def test_a_photograph_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

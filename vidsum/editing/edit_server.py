@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from io import BytesIO
 from math import nan
+from os import fstat
 from threading import Lock, Thread
 from typing import Any
 
@@ -108,6 +109,11 @@ class _FilmHandler(_EditHandler):
         assert isinstance(session, EditSession)
         if match := re.fullmatch(r"/picture/([0-9]{1,9})\.jpg", path):
             return self.send_jpeg(session.pictures.picture(int(match[1])))
+        if path == "/clip":
+            span = _seconds(parameters, "start"), _seconds(parameters, "end")
+            file, mtime_ns = session.open_clip(*span)
+            with file:
+                return self.send_video(file, "clip.mp4", fstat(file.fileno()).st_size, f"{mtime_ns:x}")
         if path != "/video":
             return super().answer_get(path, parameters)
         file, mtime_ns = session.open_video()

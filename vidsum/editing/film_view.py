@@ -6,16 +6,18 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 from threading import Lock
 
 import numpy as np
 
+from vidsum.editing.short_clips import sentence_edges
 from vidsum.errors import MissingError
 from vidsum.results.edits import Editable, edit_groups
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import round_number
 from vidsum.results.sentences import SpokenSentence
+from vidsum.results.shorts import Shorts
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
@@ -76,8 +78,13 @@ def choose_pieces(
 
 
 def usual_length(result: Editable) -> float:
-    """Return the length of a piece, in seconds: of a summary as long as its segments mostly are."""
+    """Return the length of a piece, in seconds: of a summary as long as its segments mostly are.
+
+    What a click adds to shorts is as long as its picture stands for.
+    """
     shortest_s, longest_s = _PIECE_S
+    if isinstance(result, Shorts):
+        return inf
     if not isinstance(result, Summary) or not result.segments:
         return longest_s
     usual_s = float(np.median([end_s - start_s for start_s, end_s in result.segments]))
@@ -127,10 +134,15 @@ def snap_places(
     sentences: Sequence[SpokenSentence],
     words: Sequence[tuple[float, float, str]],
 ) -> list[float]:
-    """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was made."""
+    """Return the times that ends snap to: cuts, sentences or words, and ends of the result as it was made.
+
+    Shorts of speech end with sentences alone.
+    """
     spans: list[Interval] = [(said.start_s, said.end_s) for said in sentences]
     if isinstance(result, Trim):
         spans = [(start_s, end_s) for start_s, end_s, _ in words]
+    if isinstance(result, Shorts) and sentences:
+        spans, cuts_s = sentence_edges(sentences, cuts_s, result.video_duration_s), ()
     spans += [part.interval for group in edit_groups(result, []) for part in group.parts]
     edges_s, duration_s = {round_number(edge_s) for span in spans for edge_s in span}, result.video_duration_s
     inside = (edge_s for edge_s in edges_s if 0 <= edge_s <= duration_s)

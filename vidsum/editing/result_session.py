@@ -20,7 +20,7 @@ from vidsum.outputs.output_records import lock
 from vidsum.results.decisions import Decision, EditFacts, decisions_path, read_decisions, write_decisions
 from vidsum.results.edits import Edited, apply_decisions, decisions_of, original_of, subject_sha256
 from vidsum.results.load import load
-from vidsum.types import Progress
+from vidsum.types import Interval, Progress
 
 FileState = tuple[int, int]
 """Bytes of a file, and the time of its last change in nanoseconds."""
@@ -83,7 +83,15 @@ class ResultSession(Generic[Edited]):
         files, lost = self._find_files(), lost_files(self._saved, self.record)
         files, warnings = (lost | files, ()) if overwrite else (files, self._warn_of(lost, files))
         edited = apply_decisions(self._made, decisions)
-        saved = save_edited(edited, self._saved, files, self._extraction, progress, overwrite=overwrite)
+        saved = save_edited(
+            edited,
+            self._saved,
+            files,
+            self._extraction,
+            progress,
+            overwrite=overwrite,
+            made=self._made_clips(),
+        )
         saved = replace(saved, warnings=(*warnings, *saved.warnings))
         self._saved, self._files, self._record_state = edited, files, state_of(self.record)
         if progress:
@@ -96,6 +104,10 @@ class ResultSession(Generic[Edited]):
     def _describe_parts(self, decisions: Sequence[Decision]) -> dict[str, Any]:
         """Return what the page shows of the result after decisions."""
         raise NotImplementedError
+
+    def _made_clips(self) -> Mapping[Interval, Path]:
+        """Return clips that were made for the page, by their spans."""
+        return {}
 
     def _as_made(self, saved: Edited) -> Edited:
         return original_of(saved)

@@ -6,6 +6,7 @@ import bisect
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,22 +20,25 @@ from vidsum.editing.film_view import (
     usual_length,
 )
 from vidsum.editing.result_session import ResultSession, open_unchanged, revision_of, state_of
-from vidsum.errors import UsageError, VidsumError
+from vidsum.editing.short_clips import ShortClips, complete_short
+from vidsum.errors import MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import flags_for_files
 from vidsum.outputs.names import summary_files
 from vidsum.outputs.timelines import absolute_path, reopen_video
-from vidsum.pipelines.replan import find_places, flags_of, plan_again
+from vidsum.pipelines.replan import find_places, flags_of, plan_again, with_same_words
 from vidsum.results.clock import shift_times
 from vidsum.results.decisions import Decision, check_decisions
-from vidsum.results.edited_parts import EditedParts
+from vidsum.results.edited_parts import EditedParts, subtract_spans
 from vidsum.results.edits import Editable, apply_decisions, edit_groups, editable, original_of
 from vidsum.results.load import load, load_text_for
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import round_number
+from vidsum.results.sentences import SpokenSentence
+from vidsum.results.shorts import Shorts
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
-from vidsum.types import Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.probe import start_offset_s
 
 _SAME_S = 1e-3
@@ -69,11 +73,14 @@ class EditSession(ResultSession[Editable]):
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
         self.video = reopen_video(saved.video, video or _video_near(record, saved.video))
         self._with_video = with_video
+        if isinstance(saved, Shorts):
+            extraction = with_same_words(saved, self.video, record.parent, extraction)
         super().__init__(record, saved, extraction)
+        self._clips = ShortClips(record, extraction)
         self._offset_s, self._video_state = start_offset_s(self.video), state_of(Path(self.video.path))
         edges_s, cached = find_places(self._made, self.video, extraction, progress)
         transcript = load_text_for(record, self.video, Transcript) or cached
-        self._sentences = transcript.trusted.sentences() if transcript else []
+        self._sentences = self._sentences_of(transcript)
         self._words = spoken_spans(transcript)
         self._units = split_units(edges_s, self._sentences)
         self.pictures = PictureCache(self.video, self._units)
@@ -81,6 +88,14 @@ class EditSession(ResultSession[Editable]):
         self._places = snap_places(self._made, self._cuts, self._sentences, self._words)
         spoken = {edge_s for start_s, end_s, _ in self._words for edge_s in (start_s, end_s)}
         self._exact_s = sorted({*self._places, *spoken})
+
+    def _sentences_of(self, transcript: Transcript | None) -> list[SpokenSentence]:
+        """Return what is said, of shorts in whole sentences, and only if they are of speech."""
+        if transcript is None:
+            return []
+        if isinstance(self._made, Shorts):
+            return transcript.trusted.sentences(inf, 0.0) if self._made.evidence == "speech" else []
+        return transcript.trusted.sentences()
 
     def _describe_made(self) -> dict[str, Any]:
         """Return what the page shows of the film, in times of players."""
@@ -109,6 +124,9 @@ class EditSession(ResultSession[Editable]):
         for name in _TIMES:
             if name in exact:
                 exact[name] = self._exact(exact[name] - self._offset_s)
+        if isinstance(self._made, Shorts):
+            parts = edit_groups(self._made, self.require(revision)["decisions"])[0].parts
+            exact = complete_short(exact, parts, self._sentences)
         return self._add(exact, revision)
 
     def plan(self, limit: float, revision: str | None = None) -> dict[str, Any]:
@@ -120,6 +138,23 @@ class EditSession(ResultSession[Editable]):
     def open_video(self) -> tuple[BinaryIO, int]:
         """Return the open video and its time. Raises MissingError, ForeignFileError: it is another one."""
         return open_unchanged(Path(self.video.path), self._video_state)
+
+    def open_clip(self, start_s: float, end_s: float) -> tuple[BinaryIO, int]:
+        """Return the open clip of a short, as it will be saved, and its time.
+
+        Raises MissingError: there is no such short. Other errors as of `save_clips`.
+        """
+        parts = edit_groups(self._made, self.require(None)["decisions"])[0].parts
+        start_s, end_s = start_s - self._offset_s, end_s - self._offset_s
+        near = (part for part in parts if abs(part.start_s - start_s) + abs(part.end_s - end_s) < _SAME_S)
+        part = next(near, None)
+        if part is None or not isinstance(self._saved, Shorts):
+            raise MissingError("no such short")
+        path = self._clips.clip(self._saved, part.interval)
+        return open_unchanged(path, state_of(path))
+
+    def _made_clips(self) -> Mapping[Interval, Path]:
+        return self._clips.made
 
     def _as_made(self, saved: Editable) -> Editable:
         return replace(original_of(saved), video=self.video)
@@ -133,12 +168,22 @@ class EditSession(ResultSession[Editable]):
 
     def _describe_parts(self, decisions: Sequence[Decision]) -> dict[str, Any]:
         groups = edit_groups(self._made, decisions)
-        removed: Sequence[Any] = ()
+        removed, ranks = list[Any](), dict[Interval, int]()
         if isinstance(self._made, Trim):
-            removed = shift_times(apply_decisions(self._made, decisions).removed, self._offset_s)
+            removed = self._later(apply_decisions(self._made, decisions).removed)
+        if isinstance(self._made, Shorts):
+            edited = apply_decisions(self._made, decisions).shorts
+            ranks = {short.interval: rank for rank, short in enumerate(edited, 1)}
+            free = (
+                short
+                for short in self._made.shorts
+                if subtract_spans([short.interval], [*ranks]) == [short.interval]
+            )
+            removed = self._later(free)
         return {
             "groups": [self._describe_group(group) for group in groups],
             "removed": [vars(part) for part in removed],
+            "ranks": [ranks.get(part.interval) for part in groups[0].parts],  # of shorts
             "budget_s": groups[0].limit_s if isinstance(self._made, Summary) else None,
             "count": groups[0].count if isinstance(self._made, Highlights) else None,
         }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
+from vidsum.results.edits import KEY
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Shots
@@ -75,7 +77,7 @@ def write_clips(
         raise UsageError(f"stem must be a name without folders, not {stem!r}")
     spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
     for path, _ in () if overwrite else spans:
-        for file in (path, *_subtitle_paths(result, path)):
+        for file in files_of_clip(result, path):
             own_record(file).require_ours([file])
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
@@ -97,15 +99,31 @@ def save_clips(
     settings: Clips,
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    made: Mapping[Interval, Path] = {},
 ) -> tuple[str, ...]:
-    """Write clips whatever is in the way, and return warnings. See `write_clips`."""
-    write, messages = clip_writer(result, settings, extraction, progress)
-    for path, span in clip_paths(result, folder, stem):
+    """Write clips whatever is in the way, and return warnings. See `write_clips`.
+
+    Those of the spans in `made` are copied from there, with their subtitles.
+    """
+    paths = clip_paths(result, folder, stem)
+    messages = list[str]()
+    if missing := {span for _, span in paths} - made.keys():
+        write, messages = clip_writer(result, settings, extraction, progress)
+    for path, span in paths:
         make_folder(folder)
+        if span not in missing:
+            for file in files_of_clip(result, path):
+                shutil.copyfile(made[span].with_suffix(file.suffix), file)
+            continue
         write(span, path)
         for text in _subtitle_paths(result, path):
             _write_subtitles(result, extraction, progress, span, text)
     return tuple(dict.fromkeys(messages))
+
+
+def clip_provenance(result: ClipSource) -> Mapping[str, Any]:
+    """Return what a clip is made of, as its label names it: not what decisions made of other clips."""
+    return {name: facts for name, facts in without_queries(result.provenance).items() if name != KEY}
 
 
 def clip_writer(
@@ -115,7 +133,7 @@ def clip_writer(
     from vidsum.outputs.mp4 import style_for
     from vidsum.video.write import write_segments
 
-    video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
+    video, comment = result_video(result), label_of(clip_provenance(result), settings.tag)
     styling = settings.styling
     if isinstance(result, Shorts) and result.evidence == "picture":
         styling = replace(styling, burn=False)  # nothing is said
@@ -136,6 +154,11 @@ def clip_writer(
         messages.extend(written.warnings)
 
     return write, messages
+
+
+def files_of_clip(result: ClipSource, clip: Path) -> list[Path]:
+    """Return the files of a clip: itself, and its subtitles where it has some."""
+    return [clip, *_subtitle_paths(result, clip)]
 
 
 def _subtitle_paths(result: ClipSource, clip: Path) -> list[Path]:
@@ -203,12 +226,13 @@ def moment_writers(
     settings: Clips = Clips(),
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    made: Mapping[Interval, Path] = {},
 ) -> dict[str, Writer]:
-    """Return the writers of the clips, plots and sheets of moments, highlights or shots."""
+    """Return the writers of the clips, plots and sheets of moments, highlights or shots; see `save_clips`."""
     from vidsum.outputs.picture_files import draw_plot, draw_sheet
 
     def write(result: ClipSource, folder: Path) -> tuple[str, ...]:
-        return save_clips(result, folder, stem, settings, extraction, progress)
+        return save_clips(result, folder, stem, settings, extraction, progress, made)
 
     return {"clips": write, "plot": draw_plot, "sheet": draw_sheet}
 
@@ -217,7 +241,7 @@ def clips_of(artifacts: Artifacts | None, stem: str, result: ClipSource) -> list
     """Return the clips of a result, and their subtitles, wherever they go."""
     folder = artifacts.files.get("clips", Path()) if artifacts else Path()
     paths = [path for path, _ in clip_paths(result, folder, stem)]
-    return [file for path in paths for file in (path, *_subtitle_paths(result, path))]
+    return [file for path in paths for file in files_of_clip(result, path)]
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}|(.*)_short_\d+", re.DOTALL)

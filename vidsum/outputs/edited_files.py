@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import Reads, reads_of
 from vidsum.outputs.artifacts import Artifacts, Writer
-from vidsum.outputs.clips import moment_writers, video_stem
+from vidsum.outputs.clips import clip_paths, clip_provenance, files_of_clip, moment_writers, video_stem
 from vidsum.outputs.exports import export_targets, export_writers
 from vidsum.outputs.mp4 import encode_segments, read_encoding_tag
 from vidsum.outputs.names import moment_files, summary_files
@@ -25,9 +25,10 @@ from vidsum.results.formats import FORMATS, TimelineFormat
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.reel import Reel
 from vidsum.results.settings import MediaPaths
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Chapters
 from vidsum.results.summary import Summary, Trim
-from vidsum.types import Progress
+from vidsum.types import Interval, Progress
 from vidsum.video.settings import Clips, Encoding, Styling
 
 
@@ -75,6 +76,7 @@ def save_edited(
     progress: Progress | None = None,
     *,
     overwrite: bool = False,
+    made: Mapping[Interval, Path] = {},
 ) -> SavedFiles:
     """Write a corrected result as the command that made it would have: its document and its other files.
 
@@ -85,6 +87,7 @@ def save_edited(
         extraction: device and cache.
         progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         overwrite: replace files that vidsum did not write too.
+        made: clips of some spans, which are copied, as those are that the result has already.
 
     Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left.
     InputError: the video, or a source of a reel, is not there any more.
@@ -94,11 +97,15 @@ def save_edited(
     record = files["json"]
     artifacts = Artifacts(record, files)
     exports = [kind for kind in files if kind in FORMATS or kind == "html"]
-    writers = {**_writers(before, files, extraction, progress)}
+    if isinstance(before, Highlights | Grounding | Shorts):
+        clips = SavedClips.of(before, record)
+        writers = moment_writers(clips.stem, clips.settings, extraction, progress, {**made, **clips.paths})
+    else:
+        writers = {**_writers(before, files, extraction, progress)}
     for kind in exports:
         paths = _media_paths(before, kind, files[kind])
-        clips = _clip_place(before, files) if kind == "html" else None
-        writers |= export_writers(artifacts, [kind], paths, clips)
+        place = _clip_place(before, files) if kind == "html" else None
+        writers |= export_writers(artifacts, [kind], paths, place)
     reads: Reads = reads_of(edited.files)
     changed, _, notices = artifacts.write(
         edited,
@@ -165,17 +172,40 @@ def _clips_of(record: Path) -> list[Path]:
     return [path for path in paths if video_stem(path.stem) and artifacts.holds(path, hashes)]
 
 
+@dataclass(frozen=True)
+class SavedClips:
+    """The clips that a result has: the video in their names, how they were made, and paths by their spans."""
+
+    stem: str
+    settings: Clips
+    paths: Mapping[Interval, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, result: Highlights | Grounding | Shorts, record: Path) -> SavedClips:
+        """Return the clips of a record, without those that somebody changed, or whose subtitles changed."""
+        stem, clips = _clip_stem(result, record), _clips_of(record)
+        tags = {path: read_encoding_tag(path, clip_provenance(result)) for path in clips}
+        tag = next((tag for tag in tags.values() if tag is not None), None)
+        if tag is None:
+            return cls(stem, Clips())
+        artifacts = Artifacts(record)
+        _, hashes = artifacts.read()
+        paths = {
+            span: path
+            for path, span in clip_paths(result, clips[0].parent, stem)
+            if tags.get(path) == tag
+            and all(artifacts.holds(file, hashes) for file in files_of_clip(result, path))
+        }
+        return cls(stem, Clips.from_tag(tag), paths)
+
+
 def _writers(
     before: EditableResult, files: Mapping[str, Path], extraction: Extraction, progress: Progress | None
 ) -> dict[str, Writer]:
-    """Return the writers of all kinds but exports, with the choices that the files were made with."""
+    """Return the writers of files that are no clips nor exports, with the choices they were made with."""
     provenance = before.provenance
     if isinstance(before, Chapters):
         return {"copy": _write_copy}
-    if isinstance(before, Highlights | Grounding):
-        tags = (read_encoding_tag(path, provenance) for path in _clips_of(files["json"]))
-        settings = Clips.from_tag(next((tag for tag in tags if tag is not None), ""))
-        return moment_writers(_clip_stem(before, files["json"]), settings, extraction, progress)
     if isinstance(before, Reel):
         return {"video": lambda reel, path: encode_reel(reel, path, extraction.device, progress)}
     tag = (read_encoding_tag(files["video"], provenance) or "") if "video" in files else ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
+from vidsum.io.provenance import identify_file
 from vidsum.pipelines.highlights import plan_highlights
 from vidsum.pipelines.plan import Input, open_input
 from vidsum.pipelines.speech_evidence import plan_summary_speech
@@ -20,6 +22,7 @@ from vidsum.results.edited_parts import EditedParts, subtract_spans
 from vidsum.results.edits import Editable, apply_decisions, edit_groups, original_of
 from vidsum.results.moments import Highlights
 from vidsum.results.result import round_number
+from vidsum.results.shorts import Shorts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.shots.segmentation import find
@@ -91,19 +94,40 @@ def open_again(result: Editable, video: VideoInfo, device: Extraction) -> Input:
     return open_input(video.path, replace(extraction, **differing)) if differing else video_input
 
 
+def with_same_words(result: Editable, video: VideoInfo, folder: Path, device: Extraction) -> Extraction:
+    """Return device and cache with the subtitles, or the sound, that the words of a result are from.
+
+    `folder` is that of the result. Raises InputError: the file of subtitles is neither there, nor next to the
+    video.
+    """
+    speech = result.provenance.get("speech", {})
+    chosen = replace(device, audio_track=video.audio_track)
+    if "subtitles" not in speech:
+        return replace(chosen, subtitles="none") if speech else chosen
+    if "sha256" not in speech:
+        return replace(chosen, subtitles="track")
+    name = Path(speech["subtitles"]).name
+    for file in (Path(video.path).parent / name, folder / name):
+        if file.is_file() and identify_file(file)["sha256"] == speech["sha256"]:
+            return replace(chosen, subtitles=str(file))
+    raise InputError("is not there any more, or is another file", "its words are captions", subject=name)
+
+
 def find_places(
     result: Editable, video: VideoInfo, device: Extraction, progress: Progress | None
 ) -> tuple[Sequence[float], Transcript | None]:
     """Return the edges of the shots of a result's video, and its transcript, if they are in the cache.
 
-    Only highlights have their shots found anew; else an uncut film is a single shot.
+    Only highlights and shorts have their shots found anew; else an uncut film is a single shot.
     """
     video_input = open_again(result, video, device)
     speech = plan_summary_speech(Selection(), video_input)
     edges_s = [0.0, round_number(result.video_duration_s)]
     if isinstance(result, Summary):
         edges_s = [result.shots[0].start_s, *(shot.end_s for shot in result.shots)]
-    elif isinstance(result, Highlights) or (device.cache and find_features(video_input.jobs[0].provenance)):
+    elif isinstance(result, Highlights | Shorts) or (
+        device.cache and find_features(video_input.jobs[0].provenance)
+    ):
         (features, *_), pictures = video_input.read(progress)
         edges_s = [round_number(edge_s) for edge_s in find(features, pictures=pictures).edges_s.tolist()]
     return edges_s, speech.run(progress) if speech else None

@@ -29,6 +29,8 @@ class Take(TypedDict):
     start_s: Seconds
     end_s: Seconds
     query: NotRequired[Count]  # of moments: the number of the query, from 0; the first if missing
+    title: NotRequired[FilledText]  # of a short
+    text: NotRequired[str]  # of a short: what is said in it
 
 
 class Leave(TypedDict):
@@ -50,6 +52,8 @@ class Move(TypedDict):
     to_start_s: Seconds
     to_end_s: Seconds
     query: NotRequired[Count]
+    title: NotRequired[FilledText]  # of a short; as before if missing
+    text: NotRequired[str]  # of a short: what is said in it
 
 
 class PlannedPart(TypedDict):
@@ -70,10 +74,10 @@ class NewPlan(TypedDict):
 
 
 class Rename(TypedDict):
-    """A chapter that gets another title."""
+    """A chapter or a short that gets another title."""
 
     action: Literal["rename"]
-    start_s: Seconds  # a time in the chapter
+    start_s: Seconds  # a time in it
     title: FilledText
 
 

@@ -12,12 +12,12 @@ from vidsum.results.decisions import Decision, PartDecision
 from vidsum.results.edited_chapters import decide_chapters
 from vidsum.results.edited_parts import (
     LEAST_S,
-    SHORTEST_S,
     EditedParts,
     Part,
     Score,
     decide,
     note_of,
+    parse_intervals,
     subtract_spans,
 )
 from vidsum.results.edited_reel import (
@@ -27,11 +27,20 @@ from vidsum.results.edited_reel import (
     place_segments,
     restore_reel,
 )
+from vidsum.results.edited_shorts import (
+    before_shorts,
+    decide_shorts,
+    finish_shorts,
+    restore_shorts,
+    start_shorts,
+)
+from vidsum.results.edited_trim import before_trim, decide_trim, finish_trim, restore_trim, start_trim
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.reel import Reel
 from vidsum.results.result import Result, intervals_data, to_data
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Chapter, Chapters
-from vidsum.results.summary import Reason, Removal, ScoredShot, Summary, Trim
+from vidsum.results.summary import ScoredShot, Summary, Trim
 from vidsum.types import FloatArray, Interval, TimeArray, join_near
 
 _SAME_S = 1e-3
@@ -95,7 +104,7 @@ def _before_summary(summary: Summary) -> Mapping[str, Any]:
 
 
 def _restore_summary(summary: Summary, before: Mapping[str, Any]) -> Summary:
-    segments = _intervals(before["segments"])
+    segments = parse_intervals(before["segments"])
     budget_s, note = float(before["budget_s"]), str(before["budget_note"])
     shots = _mark(summary.shots, segments)
     return replace(summary, segments=segments, shots=shots, budget_s=budget_s, budget_note=note)
@@ -141,62 +150,6 @@ def _before_highlights(highlights: Highlights) -> Mapping[str, Any]:
 
 def _restore_highlights(highlights: Highlights, before: Mapping[str, Any]) -> Highlights:
     return replace(highlights, moments=tuple(_moment(data) for data in before["moments"]))
-
-
-def _start_trim(trim: Trim) -> list[EditedParts]:
-    return [EditedParts(tuple(Part(*segment) for segment in trim.segments))]
-
-
-def _decide_trim(trim: Trim, state: EditedParts, decision: PartDecision) -> EditedParts:
-    return decide(state, decision, trim.video_duration_s, lambda span: 0.0)
-
-
-def _finish_trim(trim: Trim, groups: Sequence[EditedParts], decisions: Sequence[Decision]) -> Trim:
-    """Return a trimmed film; of what it lacks, what it lacked before keeps its reason."""
-    segments = join_near((part.interval for part in groups[0].parts), _SAME_S)
-    edges = [0.0, *(edge_s for segment in segments for edge_s in segment), trim.video_duration_s]
-    gaps = [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high - low > _SAME_S]
-    known = _known_removals(trim.removed, decisions)
-    return replace(trim, segments=tuple(segments), removed=tuple(_removal(gap, known) for gap in gaps))
-
-
-def _known_removals(removed: Sequence[Removal], decisions: Sequence[Decision]) -> list[Removal]:
-    """Return what was removed and the words that were cut, without what was put back or cut again later."""
-    known = list(removed)
-    for decision in decisions:
-        span = 0.0, 0.0
-        if decision["action"] == "take":
-            span = decision["start_s"], decision["end_s"]
-        elif decision["action"] == "move":
-            span = decision["to_start_s"], decision["to_end_s"]
-        if span[1] - span[0] >= SHORTEST_S:
-            known = [part for part in known if not _has_middle(*span, part)]
-        if decision["action"] == "leave" and "text" in decision:
-            start_s, end_s = decision["start_s"], decision["end_s"]
-            known = [part for part in known if part.start_s < start_s or part.end_s > end_s]
-            known.append(Removal(start_s, end_s, "deleted", decision["text"]))
-    return sorted(known, key=lambda part: part.start_s)
-
-
-def _has_middle(start_s: float, end_s: float, part: Removal) -> bool:
-    return start_s <= (part.start_s + part.end_s) / 2 < end_s
-
-
-def _removal(gap: Interval, known: Sequence[Removal]) -> Removal:
-    """Return what is missing in a gap, with the reason and the words of what was removed there."""
-    inside = [part for part in known if _has_middle(*gap, part)]
-    is_cut = not inside or any(part.reason == "deleted" for part in inside)
-    reason: Reason = "deleted" if is_cut else inside[0].reason
-    return Removal(*gap, reason, " ".join(part.text for part in inside if part.text))
-
-
-def _before_trim(trim: Trim) -> Mapping[str, Any]:
-    return {"segments": intervals_data(trim.segments), "removed": to_data(trim.removed)}
-
-
-def _restore_trim(trim: Trim, before: Mapping[str, Any]) -> Trim:
-    removed = tuple(Removal(**data) for data in before["removed"])
-    return replace(trim, segments=_intervals(before["segments"]), removed=removed)
 
 
 def _start_moments(grounding: Grounding) -> list[EditedParts]:
@@ -294,10 +247,6 @@ def _in_time(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(sorted(parts, key=lambda part: part.interval))
 
 
-def _intervals(spans: Sequence[Mapping[str, float]]) -> tuple[Interval, ...]:
-    return tuple((float(span["start_s"]), float(span["end_s"])) for span in spans)
-
-
 def _moment(data: Mapping[str, Any]) -> Moment:
     return Moment(**data)
 
@@ -319,7 +268,7 @@ RULES: Mapping[type[Result], EditRules] = {
         _before_highlights,
         _restore_highlights,
     ),
-    Trim: EditRules(_OF_PARTS, _start_trim, _decide_trim, _finish_trim, _before_trim, _restore_trim),
+    Trim: EditRules(_OF_PARTS, start_trim, decide_trim, finish_trim, before_trim, restore_trim),
     Grounding: EditRules(
         _OF_PARTS, _start_moments, _decide_moments, _finish_moments, _before_moments, _restore_moments
     ),
@@ -330,6 +279,9 @@ RULES: Mapping[type[Result], EditRules] = {
         _finish_chapters,
         _before_chapters,
         _restore_chapters,
+    ),
+    Shorts: EditRules(
+        _OF_PARTS | {"rename"}, start_shorts, decide_shorts, finish_shorts, before_shorts, restore_shorts
     ),
     Reel: EditRules(
         frozenset(("leave_out", "take_back", "reorder", "set_ends", "add")),

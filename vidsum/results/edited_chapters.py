@@ -18,10 +18,12 @@ def decide_chapters(state: EditedParts, decision: PartDecision) -> EditedParts:
     parts = list(state.parts)
     number = _number_at(parts, decision["start_s"])
     if decision["action"] == "rename":
-        title = _plain(decision["title"]) or parts[number].title
+        title = plain_title(decision["title"]) or parts[number].title
         parts[number] = replace(parts[number], title=title, by_hand=True)
     elif decision["action"] == "split":
-        parts[number : number + 1] = _split(parts[number], decision["start_s"], _plain(decision["title"]))
+        parts[number : number + 1] = _split(
+            parts[number], decision["start_s"], plain_title(decision["title"])
+        )
     elif decision["action"] == "merge" and number > 0 and len(parts) > MIN_CHAPTERS:
         merged = replace(parts[number - 1], end_s=parts[number].end_s, by_hand=True)
         parts[number - 1 : number + 1] = [merged]
@@ -36,7 +38,7 @@ def decide_chapters(state: EditedParts, decision: PartDecision) -> EditedParts:
     return replace(state, parts=tuple(parts))
 
 
-def _plain(title: str) -> str:
+def plain_title(title: str) -> str:
     """Return a title in one line, without characters that cannot be printed."""
     return " ".join("".join(filter(str.isprintable, part)) for part in title.split())
 

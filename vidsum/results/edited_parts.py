@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vidsum.results.decisions import PartDecision
@@ -25,8 +25,9 @@ class Part:
     end_s: float
     score: float = 0.0
     by_hand: bool = False  # whether somebody took it; others give way to it
-    title: str = ""  # of a chapter
-    moment: int | None = None  # its number among the moments of its query; None: it is not from there
+    title: str = ""  # of a chapter or a short
+    text: str = ""  # what is said in a short
+    moment: int | None = None  # its number among the moments of its query, or the shorts; None: it is new
 
     @property
     def length_s(self) -> float:
@@ -85,18 +86,19 @@ def decide(
         return _plan_again(state, decision, duration_s, score)
     if decision["action"] == "rename" or decision["action"] == "merge" or decision["action"] == "split":
         return state  # of chapters
-    span = _limited(decision["start_s"], decision["end_s"], duration_s)
+    span = limited(decision["start_s"], decision["end_s"], duration_s)
     if decision["action"] == "leave":
         return _leave(state, span, whole=whole)
     if decision["action"] == "take":
         return _fit(_take(state, span, score))
-    to = _limited(decision["to_start_s"], decision["to_end_s"], duration_s)
+    to = limited(decision["to_start_s"], decision["to_end_s"], duration_s)
     if to[1] - to[0] < SHORTEST_S:
         return state
-    return _fit(_take(_leave(state, span, whole=whole), to, score, _most_in(state.parts, span)))
+    return _fit(_take(_leave(state, span, whole=whole), to, score, most_in(state.parts, span)))
 
 
-def _limited(start_s: float, end_s: float, duration_s: float) -> Interval:
+def limited(start_s: float, end_s: float, duration_s: float) -> Interval:
+    """Return what of a span lies in a video."""
     return round_number(min(max(start_s, 0.0), duration_s)), round_number(min(max(end_s, 0.0), duration_s))
 
 
@@ -107,7 +109,7 @@ def _take(state: EditedParts, span: Interval, score: Score, moved: Part | None =
     joined = [part for part in state.parts if overlap_s(part.interval, span) > _SAME_S]
     start_s = min([span[0], *(part.start_s for part in joined)])
     end_s = max([span[1], *(part.end_s for part in joined)])
-    source = moved or _most_in(joined, span)
+    source = moved or most_in(joined, span)
     if source is None or source.moment is None:
         source = Part(start_s, end_s, score((start_s, end_s)))
     new = replace(source, start_s=start_s, end_s=end_s, by_hand=True)
@@ -117,7 +119,7 @@ def _take(state: EditedParts, span: Interval, score: Score, moved: Part | None =
     return replace(state, parts=tuple(parts), left=tuple(subtract_spans(state.left, [span])))
 
 
-def _most_in(parts: Iterable[Part], span: Interval) -> Part | None:
+def most_in(parts: Iterable[Part], span: Interval) -> Part | None:
     """Return the part that overlaps a span most; None: none does."""
     common = [part for part in parts if overlap_s(part.interval, span) > _SAME_S]
     return max(common, key=lambda part: overlap_s(part.interval, span), default=None)
@@ -150,7 +152,7 @@ def _plan_again(
     taken = [part for part in state.parts if part.by_hand]
     spans = dict[Interval, float]()
     for planned in decision["planned"]:
-        span = _limited(planned["start_s"], planned["end_s"], duration_s)
+        span = limited(planned["start_s"], planned["end_s"], duration_s)
         if span[1] - span[0] >= LEAST_S:
             spans[span] = planned.get("score", score(span))
     parts, blocked = [*taken], [*state.left, *(part.interval for part in taken)]
@@ -199,3 +201,8 @@ def subtract_spans(spans: Iterable[Interval], holes: Sequence[Interval]) -> list
             if rest[1] > rest[0]
         ]
     return rests
+
+
+def parse_intervals(spans: Sequence[Mapping[str, float]]) -> tuple[Interval, ...]:
+    """Return spans from the data of a document."""
+    return tuple((float(span["start_s"]), float(span["end_s"])) for span in spans)

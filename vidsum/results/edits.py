@@ -17,10 +17,11 @@ from vidsum.results.edited_reel import PlacedSegments
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.reel import Reel
 from vidsum.results.result import Result, to_data
+from vidsum.results.shorts import Shorts
 from vidsum.results.shots import Chapters
 from vidsum.results.summary import Summary, Trim
 
-Editable = Summary | Highlights | Trim | Grounding | Chapters  # of one video
+Editable = Summary | Highlights | Trim | Grounding | Chapters | Shorts  # of one video
 EditableResult = Editable | Reel
 Edited = TypeVar("Edited", bound=EditableResult)
 KEY = "edit"  # of provenance
@@ -34,7 +35,7 @@ def apply_decisions(result: Edited, decisions: Sequence[Decision]) -> Edited:
     result are known to differ.
 
     Args:
-        result: a summary, highlights, a trimmed film, moments, chapters or a reel.
+        result: a summary, highlights, a trimmed film, moments, chapters, shorts or a reel.
         decisions: in the order in which they were made; see docs/formats.md.
 
     Raises InputError: one is no decision, or not about such a result. UsageError: it cannot be edited.
@@ -131,6 +132,6 @@ def editable(result: Result) -> EditableResult:
 
 def _rules_of(result: Result) -> EditRules:
     if type(result) not in RULES:
-        hint = "give the JSON of summarize, highlights, trim, ground, chapters or reel"
+        hint = "give the JSON of summarize, highlights, trim, ground, chapters, shorts or reel"
         raise UsageError(f"{result.kind} cannot be edited", hint)
     return RULES[type(result)]

@@ -288,6 +288,7 @@ class ShortProvenance(VideoProvenance):
 
     speech: NotRequired[Parameters]  # see the schema of transcripts; or the subtitles, as of moments
     shorts: RecordedShorts
+    edit: NotRequired[Edit]  # what was corrected by hand
 
 
 class ChapterProvenance(VideoProvenance):

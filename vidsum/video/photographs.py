@@ -3,7 +3,7 @@
 import io
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Final
 
 import av
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageCms, ImageOps
 
 from vidsum.errors import InputError
 from vidsum.io.packages import has_extra, install_extra_command
@@ -60,9 +60,10 @@ def read_photograph(path: str, max_side: int) -> Picture:
     """
     with _opened(path) as image:
         image.draft("RGB", (max_side, max_side))  # JPEG is decoded at a fraction of its size
+        profile = image.info.get("icc_profile")
         upright = _to_rgb(ImageOps.exif_transpose(image))
         upright.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
-        return np.asarray(upright, np.uint8)
+        return np.asarray(_to_srgb(upright, profile) if profile else upright, np.uint8)
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
@@ -75,6 +76,18 @@ def _to_rgb(image: Image.Image) -> Image.Image:
         solid.alpha_composite(image.convert("RGBA"))
         image = solid
     return image.convert("RGB")
+
+
+def _to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
+    """Return an image in the colours of sRGB: those of phones are wider (Display P3), and would look dull.
+
+    What has another kind of profile, such as for print or grey, stays as it is.
+    """
+    with suppress(ImageCms.PyCMSError, OSError):
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"))
+        return converted or image
+    return image
 
 
 def photograph_jpeg(path: str, side: int, quality: int) -> bytes:

@@ -5,7 +5,7 @@ import { listen } from "/keys.js";
 import { Strip, byId, make, overlap, tenths } from "/strip.js";
 import { Words } from "/words.js";
 
-const video = document.querySelector("video"), lane = document.querySelector(".lane svg");
+const video = document.querySelector("video"), clip = byId("clip"), lane = document.querySelector(".lane svg");
 let film = null, state = null, strip = null, words = null, at = 0; // `at`: the query that is shown
 const player = playerOf(video, () => say("That was all."));
 
@@ -19,8 +19,9 @@ const done = number => (DONE[film.kind] ?? ["Taken", "Left out"])[number];
 const HELP = {
   trim: "Click a picture to put it back or to cut it.",
   moments: "Click a picture to add a moment or to mark one wrong.",
+  shorts: "Click a picture to leave a short out or to add one.",
 };
-const NOUNS = { summary: "part", trim: "part", highlights: "highlight", moments: "moment", chapters: "chapter" };
+const NOUNS = { summary: "part", trim: "part", highlights: "highlight", moments: "moment", chapters: "chapter", shorts: "short" };
 const show = (next, text) => {
   state = next;
   const { parts, used_s: used } = group();
@@ -33,7 +34,8 @@ const show = (next, text) => {
     : film.kind === "chapters" ? "Edit a title and press Enter" : `${clock(used)} in all`;
   byId("limits").hidden = state.budget_s === null && state.count === null;
   if (!byId("limits").hidden) showLimit(state.budget_s ?? Math.max(state.count, parts.length));
-  const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow) : parts.map(row);
+  const rows = film.kind === "trim" ? state.removed.map(removedRow) : film.kind === "chapters" ? parts.map(chapterRow)
+    : film.kind === "shorts" ? shortRows(parts) : parts.map(row);
   const focused = document.activeElement?.closest("#parts li") && [...byId("parts").children].indexOf(document.activeElement.closest("li"));
   byId("parts").replaceChildren(...rows);
   if (Number.isInteger(focused)) {
@@ -66,13 +68,47 @@ const removedRow = part => make("li", {},
   make("button", { type: "button", class: "part", onclick: () => goTo(part) },
     make("span", {}, span(part)), make("span", { class: "soft" }, ` ${part.reason}${part.text ? `: ${part.text}` : ""}`)),
   make("button", { type: "button", class: "leave", "aria-label": `Put back: ${span(part)}`, onclick: () => take([part.start_s, part.end_s]) }, "Put back"));
-const chapterRow = (part, number) => {
-  const title = make("input", { class: "title", "aria-label": `Title of chapter ${number + 1}, at ${clock(part.start_s)}`,
+const titleField = (part, name) => {
+  const title = make("input", { class: "title", "aria-label": `Title of ${name}, at ${clock(part.start_s)}`,
     onchange: () => { if (title.value.trim() && title.value !== part.title) send("/api/decide", { action: "rename", start_s: (part.start_s + part.end_s) / 2, title: title.value }, `Renamed: ${title.value.trim()}.`); } });
   title.value = part.title;
-  return make("li", {}, make("button", { type: "button", class: "part", onclick: () => goTo(part) }, clock(part.start_s)), title,
+  return title;
+};
+const chapterRow = (part, number) => {
+  return make("li", {}, make("button", { type: "button", class: "part", onclick: () => goTo(part) }, clock(part.start_s)), titleField(part, `chapter ${number + 1}`),
     number ? make("button", { type: "button", class: "leave", "aria-label": `Merge with the chapter before: ${part.title}`, title: "Merge with the chapter before",
       onclick: () => merge(part) }, "Merge up") : "");
+};
+// the best one first, then those that are left out
+const shortRows = parts => {
+  const ranked = parts.map((part, number) => ({ ...part, rank: state.ranks[number] })).sort((a, b) => a.rank - b.rank);
+  const out = state.removed.map(part => make("li", {},
+    make("button", { type: "button", class: "part", onclick: () => goTo(part) }, make("span", { class: "soft" }, `${span(part)} left out: ${part.title}`)),
+    make("button", { type: "button", class: "leave", "aria-label": `Put back: ${part.title}`, onclick: () => take([part.start_s, part.end_s]) }, "Put back")));
+  return [...ranked.map(part => make("li", {},
+    make("button", { type: "button", class: "part", onclick: () => goTo(part) },
+      make("b", {}, `${part.rank} `), make("span", {}, span(part)), make("span", { class: "soft" }, ` ${(part.end_s - part.start_s).toFixed(1)} s`)),
+    make("button", { type: "button", class: "leave", "aria-label": `As saved: short ${part.rank}`, title: "With its crop and captions", onclick: () => playClip(part) }, "▶ As saved"),
+    make("button", { type: "button", class: "leave", "aria-label": `Leave out: short ${part.rank}`, title: "Leave out", onclick: () => leave(part) }, "✕"),
+    titleField(part, `short ${part.rank}`))), ...out];
+};
+const playClip = part => {
+  video.pause();
+  clip.hidden = false;
+  clip.setAttribute("aria-label", `Short ${part.rank} as it is saved`);
+  clip.src = `/clip?start=${part.start_s}&end=${part.end_s}`;
+  say(`Short ${part.rank} comes with its crop and captions. If its ends are new, it is made first, which may take longer than it plays.`);
+  clip.play().catch(() => {}); // an error is said below
+};
+// a short begins or ends with the sentence of a word: the one that has the word, else the next one there
+const moveTo = (side, [from, to]) => {
+  const { parts } = group(), isStart = side === "start", time = isStart ? from + .2 : to - .2;
+  const part = parts.find(part => part.start_s <= time && time < part.end_s)
+    ?? (isStart ? parts.find(part => part.start_s > time) : parts.findLast(part => part.end_s <= time));
+  const said = film.sentences.findLast(said => said[0] <= time);
+  if (!part || !said) return say(`No short ${isStart ? "ends after" : "begins before"} this word.`, true);
+  const ends = isStart ? [film.places.findLast(place => place <= said[0] + 1e-3), part.end_s] : [part.start_s, film.places.find(place => place >= said[1] - 1e-3)];
+  return move(part, ends);
 };
 const merge = async part => {
   if (group().parts.length <= 3) return say("There must be at least three chapters.", true);
@@ -115,6 +151,7 @@ const move = (part, to) => send("/api/decide", { action: "move", start_s: part.s
 const toggle = number => {
   const unit = film.units[number], inside = strip.partsIn(number);
   if (film.kind === "chapters") return player.seek(unit[0]);
+  if (film.kind === "shorts" && inside.length) return leave(strip.partAt(number));
   if (!inside.length) return take(film.pieces[number]);
   // a part that lies in this picture for the most goes as a whole; of others, what is in the picture
   const part = strip.partAt(number), isWhole = 2 * overlap([part.start_s, part.end_s], unit) >= part.end_s - part.start_s;
@@ -178,11 +215,12 @@ const begin = about => {
   strip = new Strip(byId("strip"), film, { toggle, move, look, play: player.seek });
   if (film.words.length) {
     words = new Words(byId("words"), film, {
-      keep: film.kind === "chapters" ? splitAtSentence : take, cut: ([start, end], text) => leave({ start_s: start, end_s: end }, text),
+      keep: { chapters: splitAtSentence, shorts: words => moveTo("start", words) }[film.kind] ?? take,
+      cut: film.kind === "shorts" ? words => moveTo("end", words) : ([start, end], text) => leave({ start_s: start, end_s: end }, text),
       look, picked: isPicked => { byId("keep").disabled = byId("cut").disabled = !isPicked; },
     });
     byId("said").hidden = false;
-    byId("said").open = film.kind === "trim";
+    byId("said").open = film.kind === "trim" || film.kind === "shorts";
     byId("keep").addEventListener("click", () => words.act("keep"));
     byId("cut").addEventListener("click", () => words.act("cut"));
   }
@@ -206,6 +244,12 @@ const begin = about => {
     byId("cut").hidden = true;
     byId("picked").textContent = "Click a word, or choose one with ← and →; K splits at its sentence";
   }
+  if (film.kind === "shorts") {
+    byId("said_help").textContent = "What is said: select a word to begin or end a short with its sentence";
+    byId("keep").textContent = "Begin with this sentence";
+    byId("cut").textContent = "End with this sentence";
+    byId("picked").textContent = "Click a word, or choose one with ← and →; K begins with its sentence, X ends with it";
+  }
   show(about, `${film.record}: ${count(film.units.length, "picture")}. ${film.kind === "chapters" ? "Blue frames are chapters." : "Blue frames are in the result."}`);
   strip.draw();
   if (group().parts.length) video.currentTime = group().parts[0].start_s;
@@ -221,6 +265,10 @@ byId("limit").addEventListener("change", plan);
 byId("query").addEventListener("change", () => { at = Number(byId("query").value); strip.choose(at); strip.draw(); show(state, `Moments of: ${film.queries[at]}`); });
 byId("said").addEventListener("toggle", () => words?.draw());
 byId("all").addEventListener("toggle", () => { if (byId("all").open) list(); });
+video.addEventListener("play", () => clip.pause());
+clip.addEventListener("play", () => video.pause());
+clip.addEventListener("playing", () => say(`${clip.getAttribute("aria-label")}.`));
+clip.addEventListener("error", () => say("The clip cannot be made, or the browser cannot play it; Save says why.", true));
 video.addEventListener("timeupdate", () => {
   if (!film) return;
   headAt(lane, video.currentTime, film.duration_s);

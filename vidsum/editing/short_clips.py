@@ -1,0 +1,92 @@
+"""Shorts while somebody corrects them: what is said in one, its title, and its clip as it will be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from threading import Lock
+from typing import Any
+from weakref import finalize
+
+from vidsum.description.opening_titles import title_of
+from vidsum.features.settings import Extraction
+from vidsum.outputs.clips import clip_paths, save_clips
+from vidsum.outputs.edited_files import SavedClips
+from vidsum.results.edited_parts import Part, most_in, overlap_s, subtract_spans
+from vidsum.results.sentences import SpokenSentence
+from vidsum.results.shorts import Short, Shorts
+from vidsum.summary.speech_units import with_silence
+from vidsum.times import format_time
+from vidsum.types import Interval
+
+
+class ShortClips:
+    """The clips of shorts as *Save* writes them. They are made when they are asked for, and then copied."""
+
+    def __init__(self, record: Path, extraction: Extraction) -> None:
+        self.made = dict[Interval, Path]()
+        self._record, self._extraction = record, extraction
+        self._lock = Lock()
+
+    def clip(self, saved: Shorts, span: Interval) -> Path:
+        """Return the clip of a span: the saved one, or another. Raises InputError, WeightsError."""
+        with self._lock:
+            clips = SavedClips.of(saved, self._record)
+            known = {**clips.paths, **self.made}
+            if span not in known:
+                alone = replace(saved, shorts=(Short(*span, 0.0, "short", ""),))
+                folder = Path(mkdtemp(prefix="vidsum-edit-"))
+                finalize(self, rmtree, folder, ignore_errors=True)  # also at the end of the program
+                save_clips(alone, folder, clips.stem, clips.settings, self._extraction)
+                self.made[span] = known[span] = clip_paths(alone, folder, clips.stem)[0][0]
+            return known[span]
+
+
+def complete_short(
+    decision: Mapping[str, Any], parts: Sequence[Part], sentences: Sequence[SpokenSentence]
+) -> dict[str, Any]:
+    """Return a decision about shorts with what is said in the short, and a title unless it has another one.
+
+    A short that would overlap others of `parts` gets the longest rest.
+    """
+    complete = {**decision}
+    if decision["action"] not in ("take", "move"):
+        return complete
+    is_new = decision["action"] == "take"
+    names = ("start_s", "end_s") if is_new else ("to_start_s", "to_end_s")
+    moved = None if is_new else most_in(parts, (decision["start_s"], decision["end_s"]))
+    others = [part.interval for part in parts if part is not moved]
+    rests = subtract_spans([(decision[names[0]], decision[names[1]])], others)
+    if not rests:
+        return complete
+    span = max(rests, key=lambda rest: overlap_s(rest, moved.interval) if moved else rest[1] - rest[0])
+    texts = _texts_in(sentences, span)
+    if moved is None or moved.title == _title_in(sentences, moved.interval):
+        complete["title"] = _title_in(sentences, span)
+    return {**complete, **dict(zip(names, span, strict=True)), "text": " ".join(texts)}
+
+
+def _title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
+    texts = _texts_in(sentences, span)
+    return title_of(texts) if texts else f"Scene at {format_time(span[0])}"
+
+
+def _texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:
+    """Return the sentences of which the most is in a span."""
+    return [said.text for said in sentences if span[0] <= (said.start_s + said.end_s) / 2 < span[1]]
+
+
+def sentence_edges(
+    sentences: Sequence[SpokenSentence], cuts_s: Sequence[float], duration_s: float
+) -> list[Interval]:
+    """Return where a short of each sentence begins and ends: with silence, but none across a cut."""
+    edges = list[Interval]()
+    for number in range(len(sentences)):
+        unit = with_silence(sentences, number, number, 0.0, duration_s)
+        before = [cut for cut in cuts_s if unit.first_s < cut <= unit.start_s]
+        after = [cut for cut in cuts_s if unit.end_s <= cut < unit.last_s]
+        edges.append((max([unit.first_s, *before]), min([unit.last_s, *after])))
+    return edges
