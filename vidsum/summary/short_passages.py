@@ -15,16 +15,16 @@ import numpy as np
 from vidsum.grounding.scenes import samples_between
 from vidsum.results.transcript import Transcript
 from vidsum.summary.content import Content, likeness
+from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import gains_of
 from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, with_silence
-from vidsum.summary.speech_worth import worth_of
 from vidsum.summary.standing import LEAST, standing_runs
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
 _LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
-_STANDING, _SHOWS = 6.0, 1.0
+_STANDING, _SHOWS = 20.0, 1.0
 """Worth of a passage that stands by itself, and of a deviation of what passages show of the video."""
 _SAME: Final = 0.5  # fraction of three words in a row that two passages share, if they say the same
 
@@ -37,18 +37,17 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     standing: float = 0.0  # how well it stands by itself, in [0, 1]
-    worth: float = 1.0  # the mean of its sentences over their time, times how certain the least certain is
+    worth: float = 1.0  # how certain its least certain sentence is; 0 if one is a greeting or the like
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the passages of speech that stand by themselves, with a length in a range, in order of time.
 
-    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting or farewell,
-    unless there are no others.
+    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting, an
+    advertisement or a farewell, unless there are no others.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
-    worth = np.array(worth_of(sentences))
-    lengths_s = np.array([max(sentence.length_s, 1e-3) for sentence in sentences])
+    aside = is_housekeeping(sentences)
     shortest_s = max(length_s[0] - 2 * SILENCE_S, 0.0)
     is_english = transcript.language in (None, "en")
     runs = standing_runs(sentences, (shortest_s, length_s[1]), is_english=is_english)
@@ -59,8 +58,8 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         start_s, end_s = _within_shots(unit, edges_s)
         if run.standing >= LEAST and length_s[0] <= end_s - start_s <= length_s[1]:
             texts = tuple(sentence.text for sentence in sentences[inside])
-            mean = float(np.average(worth[inside], weights=lengths_s[inside])) * bool(worth[inside].all())
-            passages.append(ShortPassage(start_s, end_s, texts, run.standing, mean * unit.certain))
+            worth = 0.0 if any(aside[inside]) else unit.certain
+            passages.append(ShortPassage(start_s, end_s, texts, run.standing, worth))
     return [part for part in passages if part.worth] or passages
 
 
