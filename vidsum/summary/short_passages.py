@@ -37,14 +37,14 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     standing: float = 0.0  # how well it stands by itself, in [0, 1]
-    worth: float = 1.0  # how certain its least certain sentence is; 0 if one is a greeting or the like
+    certain: float = 1.0  # its least certain sentence, in [0, 1]
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the passages of speech that stand by themselves, with a length in a range, in order of time.
 
     Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting, an
-    advertisement or a farewell, unless there are no others.
+    advertisement or a farewell.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
     aside = is_housekeeping(sentences)
@@ -56,11 +56,10 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         inside = slice(run.first, run.last + 1)
         unit = with_silence(sentences, run.first, run.last, 0.0, transcript.duration_s)
         start_s, end_s = _within_shots(unit, edges_s)
-        if run.standing >= LEAST and length_s[0] <= end_s - start_s <= length_s[1]:
+        if run.standing >= LEAST and not any(aside[inside]) and length_s[0] <= end_s - start_s <= length_s[1]:
             texts = tuple(sentence.text for sentence in sentences[inside])
-            worth = 0.0 if any(aside[inside]) else unit.certain
-            passages.append(ShortPassage(start_s, end_s, texts, run.standing, worth))
-    return [part for part in passages if part.worth] or passages
+            passages.append(ShortPassage(start_s, end_s, texts, run.standing, unit.certain))
+    return passages
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
@@ -102,7 +101,7 @@ def value_passages(
     spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _STANDING * np.array([part.standing for part in passages])
-    values *= np.array([part.worth for part in passages])
+    values *= np.array([part.certain for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
 
 

@@ -120,8 +120,8 @@ def _units(
         for run in runs
     ]
     fitting = [unit for unit in units if unit.last_s - unit.first_s <= length_s[1]]
-    enough_s = max(length_s[0], min(_LONG_S, length_s[1] / 3))
-    for least_s in enough_s, length_s[0]:
+    enough_s = min(_LONG_S, length_s[1] / 3)
+    for least_s in max(enough_s, length_s[0]), max(enough_s / 2, length_s[0]), length_s[0]:
         if long := [unit for unit in fitting if unit.last_s - unit.first_s >= least_s - 1e-6]:
             return long
     return fitting

@@ -21,10 +21,10 @@ from vidsum.results.sentences import SpokenSentence, is_stop
 from vidsum.summary.references import OPENING, REPLY, joins, loose_references
 from vidsum.types import Interval
 
-LEAST: Final = 0.65  # standing of what can be posted
+LEAST: Final = 0.45  # standing of what can be posted
 _GAP_S: Final = 3.0  # silence that no run goes on over
-_BEFORE: Final = 20  # sentences ahead of a run, whose words are not new in it
-_NEAR: Final = 3  # sentences on either side of an end, whose words are compared
+_BEFORE: Final = 40  # sentences ahead of a run, whose words are not new in it
+_ONCE: Final = 0.5  # of the weight of a new word that never comes again
 _NAMED: Final = 8  # sentences ahead of a run, whose nouns it may refer to
 _LATER: Final = (1.0, 0.7, 0.5)  # weight of references in the first, second and third sentence
 _FEW_WORDS: Final = 4  # a sentence of fewer says nothing by itself
@@ -63,11 +63,9 @@ def standing_runs(
     texts, runs = [sentence.text for sentence in sentences], list[StandingRun]()
     pauses_s, words = pauses(sentences), [_stems(text) for text in texts]
     weights = _rarity(words)
+    last_at = {word: at for at, row in enumerate(words) for word in row}
+    first_at = {word: at for at, row in reversed([*enumerate(words)]) for word in row}
     loose, opened, replies = _missing(texts, is_english=is_english)
-    goes_on = [
-        _said(_union(words[at + 1 : at + 1 + _NEAR]), _union(words[max(at + 1 - _NEAR, 0) : at + 1]), weights)
-        for at in range(len(texts))
-    ]
     asked = [0, *accumulate(map(is_question, texts))]
     quotes = [0, *accumulate(text.count('"') + text.count("“") + text.count("”") for text in texts)]
     for first in range(len(sentences)):
@@ -79,11 +77,12 @@ def standing_runs(
             inside |= words[last]
             if said_s < length_s[0]:
                 continue
-            is_new = (1 - _said(inside, before, weights)) * (1 - goes_on[last])
+            again = {word for word in inside if first_at[word] < first or last_at[word] > last}
+            new = _new(inside, before, again, weights)
             missing = loose[first] + opened[last] + _QUOTED * ((quotes[last + 1] - quotes[first]) % 2)
             late = max(last + 1 - max((last - first + 1) // 3, 1), first + 1)
             missing += _OTHER * (replies[last + 1] > replies[first] or asked[last + 1] > asked[late])
-            runs.append(StandingRun(first, last, is_new * 2.0**-missing))
+            runs.append(StandingRun(first, last, new * 2.0**-missing))
     return runs
 
 
@@ -162,7 +161,10 @@ def _rarity(words: Sequence[Collection[str]]) -> dict[str, float]:
     return {word: log((len(words) + 1) / count) for word, count in counts.items()}
 
 
-def _said(words: Collection[str], before: Collection[str], weights: Mapping[str, float]) -> float:
-    """Return the fraction of words that others have among them, by weight; 0 without words."""
+def _new(
+    words: Collection[str], before: Collection[str], again: Collection[str], weights: Mapping[str, float]
+) -> float:
+    """Return the fraction of words that were not said before, by weight; those that come again count more."""
     total = sum(weights[word] for word in words)
-    return sum(weights[word] for word in words if word in before) / total if total else 0.0
+    new = sum(weights[word] * (1.0 if word in again else _ONCE) for word in words if word not in before)
+    return new / total if total else 1.0
