@@ -73,7 +73,10 @@ def test_reply_makes_a_run_stand_less(at: int) -> None:
 
 
 def test_question_near_the_end_makes_a_run_stand_less() -> None:
-    asked, told = "Who wondered about letters of metal?", "Who wondered about letters of metal."
+    asked, told = (
+        "Who in town wondered about letters of metal?",
+        "Who in town wondered about letters of metal.",
+    )
     assert standing(0, 3, OLD, LATE, asked, CAST) < standing(0, 3, OLD, LATE, told, CAST)
 
 
@@ -86,7 +89,7 @@ def test_half_of_a_quotation_stands_less() -> None:
     assert standing(0, 1, OLD, half, CAST) < standing(0, 1, OLD, f'{half}"', CAST)
 
 
-BEES = ("Every hive of bees makes honey.", "Most bees fly far for honey.")
+BEES = ("Every hive of bees makes honey in summer.", "Most bees fly very far for their honey.")
 POTS = ("A potter turns clay on a wheel all day.", "Wet clay dries before a potter glazes any pots.")
 
 
@@ -95,8 +98,8 @@ def test_run_whose_words_are_new_stands_more() -> None:
     assert standing(2, 3, *BEES, *POTS) > standing(2, 3, *POTS, *POTS)
 
 
-def test_run_that_is_followed_by_other_words_stands_more() -> None:
-    assert standing(0, 1, *BEES, *POTS) > standing(0, 1, *BEES, *BEES)
+def test_new_words_that_come_again_count_more() -> None:
+    assert standing(0, 1, *BEES, *BEES) > standing(0, 1, *BEES, *POTS)
 
 
 def test_words_of_most_sentences_count_little_as_said_before() -> None:
