@@ -121,7 +121,8 @@ def test_uncertain_speech_counts_half() -> None:
 def test_unit_with_an_uncertain_end_counts_less_than_without() -> None:
     """A few wrong words after a long answer, which the mean would not notice."""
     spoken = transcript(*said(1.0, f"{QUESTION} {LATE} {OLD}"), *said(25.0, CAST)).sentences(inf, 0.0)
-    doubtful = [*spoken[:-1], replace(spoken[-1], certain=0.0)]
+    wrong = tuple(replace(word, certain=False) for word in spoken[-1].words)
+    doubtful = [*spoken[:-1], replace(spoken[-1], words=wrong)]
     assert with_silence(doubtful, 0, len(spoken) - 1, 2.0, 40.0).certain == 0.5
     assert with_silence(doubtful, 0, len(spoken) - 2, 2.0, 40.0).certain == 1.0
 

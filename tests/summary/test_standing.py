@@ -73,11 +73,8 @@ def test_reply_makes_a_run_stand_less(at: int) -> None:
 
 
 def test_question_near_the_end_makes_a_run_stand_less() -> None:
-    asked, told = (
-        "Who in town wondered about letters of metal?",
-        "Who in town wondered about letters of metal.",
-    )
-    assert standing(0, 3, OLD, LATE, asked, CAST) < standing(0, 3, OLD, LATE, told, CAST)
+    begun, words = (OLD, LATE, CAST, OLD), "Who in town wondered about letters of metal"
+    assert standing(0, 5, *begun, f"{words}?", CAST) < standing(0, 5, *begun, f"{words}.", CAST)
 
 
 def test_run_after_a_reply_stands_less() -> None:
