@@ -1,7 +1,7 @@
 """Standing: how well a run of sentences can be understood by itself, for summaries and shorts alike.
 
-A run stands if its words are new (given and new, Prince 1981; the introduction of vocabulary, Hearst 1997), it
-begins where nothing before is missed, ends where nothing is announced or goes on, and one person speaks.
+A run stands if its words are new (given and new, Prince 1981; the introduction of vocabulary, Hearst 1997),
+it begins where nothing before is missed, ends where nothing is announced or goes on, and one person speaks.
 docs/algorithms/selection.md has the equation. References are known in English only
 (`vidsum.summary.references`).
 """
