@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.selection import SelectedSegments, select
-from vidsum.summary.speech_units import SpeechUnit, SpokenParts, find_speech_units
+from vidsum.summary.speech_units import SpeechUnit, SpokenParts, find_speech_units, with_silence
 from vidsum.types import Interval
 
 FPS = 10.0
@@ -40,7 +41,17 @@ def texts_of(
 
 
 def test_runs_that_stand_by_themselves_are_units() -> None:
-    assert texts_of(OLD, LATE, longest_s=20.0) == [OLD, f"{OLD} {LATE}", LATE]
+    assert texts_of(OLD, "But it came late.", CAST, longest_s=8.0) == [OLD, CAST]
+
+
+def test_units_do_not_overlap_and_fill_a_little_more_than_the_budget() -> None:
+    texts = [f"Maria{n} walks home with bread{n} and water{n}." for n in range(40)]
+    units = find_speech_units(
+        transcript(*[w for n, text in enumerate(texts) for w in said(6.0 * n, text)]), 2.0, 60.0
+    )
+    spans = [(unit.first_s, unit.last_s) for unit in units.units]
+    assert all(one[1] <= two[0] for one, two in itertools.pairwise(spans))
+    assert 60 < sum(end_s - start_s for start_s, end_s in spans) < 120
 
 
 def test_longer_units_come_before_shorter_ones() -> None:
@@ -109,14 +120,11 @@ def test_uncertain_speech_counts_half() -> None:
 
 def test_unit_with_an_uncertain_end_counts_less_than_without() -> None:
     """A few wrong words after a long answer, which the mean would not notice."""
-    answer = f"{QUESTION} {LATE} {OLD} {LATE} {OLD}"
-    spoken = transcript(*said(1.0, answer), *said(25.0, CAST))
-    (segment,) = transcript(*said(25.0, CAST)).segments
-    (before,) = transcript(*said(1.0, answer)).segments
-    doubtful = replace(spoken, segments=(before, replace(segment, uncertain=True)))
-    units = find_speech_units(doubtful, 2.0).units
-    assert {unit.certain for unit in units if unit.end_s > 25} == {0.5}
-    assert {unit.certain for unit in units if unit.end_s < 25} == {1.0}
+    spoken = transcript(*said(1.0, f"{QUESTION} {LATE} {OLD}"), *said(25.0, CAST)).sentences(inf, 0.0)
+    wrong = tuple(replace(word, certain=False) for word in spoken[-1].words)
+    doubtful = [*spoken[:-1], replace(spoken[-1], words=wrong)]
+    assert with_silence(doubtful, 0, len(spoken) - 1, 2.0, 40.0).certain == 0.5
+    assert with_silence(doubtful, 0, len(spoken) - 2, 2.0, 40.0).certain == 1.0
 
 
 def test_short_sentences_without_a_pause_are_joined() -> None:

@@ -63,10 +63,22 @@ def test_answer_stands_less_than_with_its_question() -> None:
     assert standing(1, 1, QUESTION, LATE) < standing(0, 1, QUESTION, LATE)
 
 
-def test_another_speaker_near_the_end_makes_a_run_stand_less() -> None:
+@pytest.mark.parametrize("at", [1, 3])
+def test_reply_makes_a_run_stand_less(at: int) -> None:
     wondered = "we always wondered about letters of metal."
-    replied, went_on = (OLD, LATE, CAST, f"Right, {wondered}"), (OLD, LATE, CAST, f"Here {wondered}")
+    texts = [OLD, LATE, CAST, OLD]
+    replied, went_on = texts.copy(), texts.copy()
+    replied[at], went_on[at] = f"Right, {wondered}", f"Here {wondered}"
     assert standing(0, 3, *replied) < standing(0, 3, *went_on)
+
+
+def test_question_near_the_end_makes_a_run_stand_less() -> None:
+    begun, words = (OLD, LATE, CAST, OLD), "Who in town wondered about letters of metal"
+    assert standing(0, 5, *begun, f"{words}?", CAST) < standing(0, 5, *begun, f"{words}.", CAST)
+
+
+def test_run_after_a_reply_stands_less() -> None:
+    assert standing(1, 1, "Yes, we came late.", OLD) < standing(1, 1, "Here we came late.", OLD)
 
 
 def test_half_of_a_quotation_stands_less() -> None:
@@ -74,20 +86,26 @@ def test_half_of_a_quotation_stands_less() -> None:
     assert standing(0, 1, OLD, half, CAST) < standing(0, 1, OLD, f'{half}"', CAST)
 
 
-def test_subject_turns_where_words_change() -> None:
-    bees = (
-        "Every hive of bees makes honey in the summer.",
-        "Most bees fly far from a hive for honey.",
-        "Wet summers leave a hive of bees without honey.",
+BEES = ("Every hive of bees makes honey in summer.", "Most bees fly very far for their honey.")
+POTS = ("A potter turns clay on a wheel all day.", "Wet clay dries before a potter glazes any pots.")
+
+
+def test_run_whose_words_are_new_stands_more() -> None:
+    assert standing(2, 3, *BEES, *POTS) > standing(1, 2, *BEES, *POTS)
+    assert standing(2, 3, *BEES, *POTS) > standing(2, 3, *POTS, *POTS)
+
+
+def test_new_words_that_come_again_count_more() -> None:
+    assert standing(0, 1, *BEES, *BEES) > standing(0, 1, *BEES, *POTS)
+
+
+def test_words_of_most_sentences_count_little_as_said_before() -> None:
+    often, rarely = (
+        ("Clay is old.", "Clay dries well.", "Clay breaks."),
+        ("Clay is old.", "Lead melts.", "Tin shines."),
     )
-    pots = (
-        "A potter turns clay on a wheel all day.",
-        "Wet clay dries before a potter glazes any pots.",
-        "Pots of clay crack when a potter hurries.",
-    )
-    texts = (*bees, *pots)
-    assert standing(0, 2, *texts) > standing(0, 3, *texts)
-    assert standing(3, 5, *texts) > standing(2, 5, *texts)
+    last = "Clay holds rainwater there."
+    assert standing(3, 3, *often, last) > standing(3, 3, *rarely, last)
 
 
 def test_rules_of_english_are_not_for_other_languages() -> None:

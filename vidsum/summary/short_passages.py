@@ -15,16 +15,16 @@ import numpy as np
 from vidsum.grounding.scenes import samples_between
 from vidsum.results.transcript import Transcript
 from vidsum.summary.content import Content, likeness
+from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import gains_of
 from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, with_silence
-from vidsum.summary.speech_worth import worth_of
 from vidsum.summary.standing import LEAST, standing_runs
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
 _LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
-_STANDING, _SHOWS = 6.0, 1.0
+_STANDING, _SHOWS = 20.0, 1.0
 """Worth of a passage that stands by itself, and of a deviation of what passages show of the video."""
 _SAME: Final = 0.5  # fraction of three words in a row that two passages share, if they say the same
 
@@ -37,18 +37,17 @@ class ShortPassage:
     end_s: float
     texts: tuple[str, ...] = ()
     standing: float = 0.0  # how well it stands by itself, in [0, 1]
-    worth: float = 1.0  # the mean of its sentences over their time, times how certain the least certain is
+    certain: float = 1.0  # its least certain sentence, in [0, 1]
 
 
 def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
     """Return the passages of speech that stand by themselves, with a length in a range, in order of time.
 
-    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting or farewell,
-    unless there are no others.
+    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting, an
+    advertisement or a farewell.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
-    worth = np.array(worth_of(sentences))
-    lengths_s = np.array([max(sentence.length_s, 1e-3) for sentence in sentences])
+    aside = is_housekeeping(sentences)
     shortest_s = max(length_s[0] - 2 * SILENCE_S, 0.0)
     is_english = transcript.language in (None, "en")
     runs = standing_runs(sentences, (shortest_s, length_s[1]), is_english=is_english)
@@ -57,11 +56,10 @@ def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval
         inside = slice(run.first, run.last + 1)
         unit = with_silence(sentences, run.first, run.last, 0.0, transcript.duration_s)
         start_s, end_s = _within_shots(unit, edges_s)
-        if run.standing >= LEAST and length_s[0] <= end_s - start_s <= length_s[1]:
+        if run.standing >= LEAST and not any(aside[inside]) and length_s[0] <= end_s - start_s <= length_s[1]:
             texts = tuple(sentence.text for sentence in sentences[inside])
-            mean = float(np.average(worth[inside], weights=lengths_s[inside])) * bool(worth[inside].all())
-            passages.append(ShortPassage(start_s, end_s, texts, run.standing, mean * unit.certain))
-    return [part for part in passages if part.worth] or passages
+            passages.append(ShortPassage(start_s, end_s, texts, run.standing, unit.certain))
+    return passages
 
 
 def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
@@ -103,7 +101,7 @@ def value_passages(
     spread = max(float(totals.std()), _LEAST_SPREAD * float(totals.mean())) or 1.0
     means = np.array([importance[span].mean() for span in spans])
     values = means - means.min(initial=0) + _STANDING * np.array([part.standing for part in passages])
-    values *= np.array([part.worth for part in passages])
+    values *= np.array([part.certain for part in passages])
     return values, alike * np.float32(_SHOWS / spread)
 
 

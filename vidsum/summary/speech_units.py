@@ -17,13 +17,14 @@ from vidsum.results.sentences import SpokenSentence, is_stop
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import TimedText
-from vidsum.summary.speech_worth import worth_of
-from vidsum.summary.standing import LEAST, StandingRun, standing_runs
+from vidsum.summary.housekeeping import is_housekeeping
+from vidsum.summary.standing import StandingRun, standing_runs
 from vidsum.types import BoolArray, Interval
 
 SILENCE_S: Final = 0.3
-_ENOUGH_S: Final = 6.0  # of a unit, or a quarter of the budget: shorter ones say little
-_LONGEST_S: Final = 30.0  # of a unit: longer ones are several that touch
+_LONG_S: Final = 20.0  # of a unit, or a third of the budget: shorter ones say little
+_LONGEST_S: Final = 60.0  # of a unit: longer ones are several that touch
+_ENOUGH: Final = 1.25  # budgets that the best units fill, from which the objective takes
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
 """A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
@@ -38,7 +39,7 @@ _VERB: Final = re.compile(
 @dataclass(frozen=True)
 class SpeechUnit:
     """Speech in [start_s, end_s), with its silence in [first_s, last_s), how certain it is, in [0, 1], and
-    its standing (`vidsum.summary.standing`) times its worth (`vidsum.summary.speech_worth`).
+    its standing (`vidsum.summary.standing`).
     """
 
     start_s: float
@@ -78,19 +79,21 @@ class SpokenParts:
 def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
-    Units are the runs of sentences that stand by themselves (`vidsum.summary.standing`); where none is that
-    short, all runs; where no sentence is, clauses that end one; then parts with which a sentence begins; then
-    all parts (see `vidsum.results.sentences`). Greetings are left out where something else is said. Each is
-    at least `shortest_s` long if there is silence.
+    Units are runs of sentences without greetings and advertisements, those that stand best by themselves
+    (`vidsum.summary.standing`); where none is short enough, all runs; where no sentence is, clauses that end
+    one; then parts with which a sentence begins; then all parts (see `vidsum.results.sentences`). Each is at
+    least `shortest_s` long if there is silence.
     """
     sentences = [part for part in transcript.sentences(inf, 0.0) if re.search(r"\w", part.text)]
     is_english = transcript.language in (None, "en")
-    runs = standing_runs(sentences, (0.0, min(longest_s, _LONGEST_S)), is_english=is_english)
+    most_s = min(longest_s, max(longest_s / 2, _LONG_S), _LONGEST_S)
+    runs = standing_runs(sentences, (0.0, most_s), is_english=is_english)
+    aside = is_housekeeping(sentences)
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     starts_s = {part.start_s for part in sentences if not part.text.startswith(tuple(ascii_lowercase))}
-    alone = [StandingRun(at, at, LEAST) for at in range(len(parts))]
+    alone = [StandingRun(at, at, 1.0) for at in range(len(parts))]
     choices = (
-        (sentences, [run for run in runs if run.standing >= LEAST]),
+        (sentences, [run for run in runs if not any(aside[run.first : run.last + 1])]),
         (sentences, runs),
         (parts, [run for run in alone if is_english and _is_statement(parts[run.first].text)]),
         (parts, [run for run in alone if parts[run.first].start_s in starts_s]),
@@ -99,9 +102,10 @@ def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: floa
     units = list[SpeechUnit]()
     for said, some in choices:
         units = units or _units(said, some, (shortest_s, longest_s), transcript.duration_s)
-    weighed = _weighed(units, sentences)
-    worthy = tuple(unit for unit in weighed if unit.worth) or tuple(units)
-    return SpokenParts(worthy, tuple((sentence.start_s, sentence.end_s) for sentence in sentences))
+    return SpokenParts(
+        tuple(_best(units, _ENOUGH * longest_s)),
+        tuple((sentence.start_s, sentence.end_s) for sentence in sentences),
+    )
 
 
 def _units(
@@ -116,28 +120,23 @@ def _units(
         for run in runs
     ]
     fitting = [unit for unit in units if unit.last_s - unit.first_s <= length_s[1]]
-    enough_s = max(length_s[0], min(_ENOUGH_S, length_s[1] / 4))
-    for least_s in enough_s, length_s[0]:
+    enough_s = min(_LONG_S, length_s[1] / 3)
+    for least_s in max(enough_s, length_s[0]), max(enough_s / 2, length_s[0]), length_s[0]:
         if long := [unit for unit in fitting if unit.last_s - unit.first_s >= least_s - 1e-6]:
             return long
     return fitting
 
 
-def _weighed(units: Sequence[SpeechUnit], sentences: Sequence[SpokenSentence]) -> tuple[SpeechUnit, ...]:
-    """Return units whose standing is multiplied by the worth of their sentences, the mean over their time; by
-    0 if one of them is a greeting.
-    """
-    worth = np.array(worth_of(sentences))
-    starts_s = np.array([sentence.start_s for sentence in sentences])
-    ends_s = np.array([sentence.end_s for sentence in sentences])
-    weighed = list[SpeechUnit]()
-    for unit in units:
-        inside_s = np.minimum(ends_s, unit.end_s) - np.maximum(starts_s, unit.start_s)
-        inside_s = np.maximum(inside_s, 0)
-        mean = float(worth @ inside_s / max(inside_s.sum(), 1e-9))
-        is_greeting = not worth[inside_s > 0].all()
-        weighed.append(replace(unit, worth=0.0 if is_greeting else unit.worth * mean))
-    return tuple(weighed)
+def _best(units: Sequence[SpeechUnit], enough_s: float) -> list[SpeechUnit]:
+    """Return the units with the highest worth that do not overlap, until they are long enough, in order."""
+    best, total_s = list[SpeechUnit](), 0.0
+    for unit in sorted(units, key=lambda unit: -unit.worth * unit.certain):
+        if total_s < enough_s and all(
+            unit.last_s <= other.first_s or unit.first_s >= other.last_s for other in best
+        ):
+            best.append(unit)
+            total_s += unit.last_s - unit.first_s
+    return sorted(best, key=lambda unit: unit.first_s)
 
 
 def _is_statement(text: str) -> bool:
