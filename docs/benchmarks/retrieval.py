@@ -8,7 +8,7 @@ whose files are not there are left out. Text to image, per cent; in brackets 95 
 pictures. A random order has the picture first once in as many sentences as there are pictures.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ TOPS = (1, 5, 10)
 
 def tested_sets(folder: Path) -> dict[str, Mapping[Path, Sequence[str]]]:
     """The pictures of each set, and the sentences about each."""
-    readers = {
+    readers: dict[str, Callable[[], Mapping[Path, Sequence[str]]]] = {
         "flickr8k": lambda: held_out(folder, "flickr8k"),
         "coco": lambda: held_out(folder, "coco"),
         "msrvtt": lambda: tested_frames(folder),
