@@ -1,6 +1,7 @@
 """Shorts: corrected on the page, and seen and saved; what has not changed is not made again."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from tests.results.test_edits import leave, move, take
 from tests.server.serving import ask
 from vidsum.editing.session import EditSession
 from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.clips import moment_writers
 from vidsum.outputs.edited_files import SavedClips
+from vidsum.pipelines.replan import with_same_words
 from vidsum.results.shorts import Short, Shorts
 from vidsum.times import parse_subtitles, to_srt
 from vidsum.video.settings import Clips, SoundLevel
@@ -155,11 +158,16 @@ def test_the_page_gets_the_clip_that_is_saved(record: Path) -> None:
     with editing(record) as server:
         assert ask(server, "/clip?start=6.2&end=12").body == before["talk_short_1.mp4"]
         assert ask(server, "/clip?start=6.2&end=11").status == 404
-        server.session.decide(move(*SECOND, 0.2, 6.1))
-        made = ask(server, "/clip?start=0.2&end=6.1")
-        assert made.headers["Content-Type"] == "video/mp4"
-        server.session.save()
-        assert contents(record)["talk_short_2.mp4"] == made.body != before["talk_short_2.mp4"]
+
+
+def test_the_clip_that_was_seen_is_the_one_that_is_saved(record: Path) -> None:
+    before, session = contents(record), EditSession(record)
+    session.decide(move(*SECOND, 0.2, 6.1))
+    file, _ = session.open_clip(0.2, 6.1)
+    with file:
+        made = file.read()
+    session.save()
+    assert contents(record)["talk_short_2.mp4"] == made != before["talk_short_2.mp4"]
 
 
 def test_other_subtitles_are_refused(record: Path) -> None:
@@ -245,3 +253,15 @@ def test_layout_and_accessibility(browser: Any, record: Path, width: int) -> Non
         tab.get_by_role("button", name="As saved: short 1").click()
         until(tab, "document.getElementById('clip').readyState > 1")
         assert faults_of_looks(tab, width) == []
+
+
+@pytest.mark.parametrize(
+    ("speech", "expected"),
+    [({}, None), ({"model": "small"}, "none"), ({"subtitles": "track 2", "language": "en"}, "track")],
+)
+def test_words_are_from_where_they_were(speech: dict[str, str], expected: str | None, record: Path) -> None:
+    made = vidsum.load(record)
+    assert isinstance(made, Shorts)
+    assert made.video is not None
+    other = replace(made, provenance={**made.provenance, "speech": speech})
+    assert with_same_words(other, made.video, record.parent, Extraction()).subtitles == expected
