@@ -320,7 +320,7 @@ def test_damage_names_the_row_and_the_way_out(archive_of: Any) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize(("table", "column"), columns())
 def test_more_hostile_values(table: str, column: str, archive_of: Any) -> None:
-    """Each value meets the quick commands and a third of the others, and each of these a third of the values."""
+    """Each value meets the quick commands and a third of the others."""
     others = [name for name in COMMANDS if name not in QUICK]
     for number, value in enumerate(VALUES):
         check(archive_of, table, column, value, [*QUICK, *others[number % 3 :: 3]])
