@@ -66,7 +66,7 @@ def standing_runs(
     last_at = {word: at for at, row in enumerate(words) for word in row}
     first_at = {word: at for at, row in reversed([*enumerate(words)]) for word in row}
     loose, opened, replies = _missing(texts, is_english=is_english)
-    asked = [0, *accumulate(map(is_question, texts))]
+    questions = [0, *accumulate(map(is_question, texts))]
     quotes = [0, *accumulate(text.count('"') + text.count("“") + text.count("”") for text in texts)]
     for first in range(len(sentences)):
         before, inside = _union(words[max(first - _BEFORE, 0) : first]), set[str]()
@@ -81,7 +81,7 @@ def standing_runs(
             new = _new(inside, before, again, weights)
             missing = loose[first] + opened[last] + _QUOTED * ((quotes[last + 1] - quotes[first]) % 2)
             late = max(last + 1 - max((last - first + 1) // 3, 1), first + 1)
-            missing += _OTHER * (replies[last + 1] > replies[first] or asked[last + 1] > asked[late])
+            missing += _OTHER * (replies[last + 1] > replies[first] or questions[last + 1] > questions[late])
             runs.append(StandingRun(first, last, new * 2.0**-missing))
     return runs
 
