@@ -37,7 +37,7 @@ _SUBTITLES = (
     (4.0, 6.6, "Nobody is awake yet."),
     (6.8, 9.4, "A tall fir tree stands at the edge of the wet meadow."),
     (9.6, 11.5, "The fir tree is older than the meadow."),
-    (12.2, 15.2, "Which bird wakes up first in spring?"),
+    (12.2, 15.2, "The grey bird wakes up first in spring."),
     (15.6, 20.6, "The grey bird on the branch sings before the sun is up."),
 )
 
