@@ -54,6 +54,17 @@ def test_units_do_not_overlap_and_fill_a_little_more_than_the_budget() -> None:
     assert 60 < sum(end_s - start_s for start_s, end_s in spans) < 120
 
 
+def test_no_unit_reaches_into_what_is_decided() -> None:
+    texts = [f"Maria{n} walks home with bread{n} and water{n}." for n in range(40)]
+    spoken = transcript(*[w for n, text in enumerate(texts) for w in said(6.0 * n, text)])
+    best = find_speech_units(spoken, 2.0, 60.0).units
+    decided = [(unit.start_s + 1, unit.end_s - 1) for unit in best]
+    others = find_speech_units(spoken, 2.0, 60.0, decided).units
+    assert sum(unit.last_s - unit.first_s for unit in others) > 40
+    for unit, (start_s, end_s) in itertools.product(others, decided):
+        assert unit.last_s <= start_s or unit.first_s >= end_s
+
+
 def test_longer_units_come_before_shorter_ones() -> None:
     """A sentence of five seconds says little in a summary of a minute."""
     assert texts_of(OLD, LATE, longest_s=60.0) == [f"{OLD} {LATE}"]

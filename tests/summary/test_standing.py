@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.evidence.test_spoken import transcript
 from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from vidsum.results.sentences import SpokenSentence
-from vidsum.summary.standing import is_question, pauses, standing_runs
+from vidsum.summary.standing import LEAST, is_question, pauses, standing_runs
 
 
 def spoken(*texts: str, every_s: float = 6.0) -> list[SpokenSentence]:
@@ -147,3 +147,19 @@ def test_pauses_at_both_ends_are_endless(texts: list[str]) -> None:
 @pytest.mark.parametrize(("text", "asks"), [('"Why?"', True), ("Why not.", False), ("为什么？", True)])
 def test_question_ends_with_its_mark(text: str, asks: bool) -> None:
     assert is_question(text) == asks
+
+
+def test_words_of_scripts_without_blanks_are_known() -> None:
+    texts = [
+        "活字印刷术起源于古老的中国。",
+        "活字用铜铸造可以排成书页。",
+        "印刷的书页传到欧洲的城市。",
+        "欧洲的城市用铜活字印书。",
+    ]
+    words = [(6.0 * n, 6.0 * n + 5, text) for n, text in enumerate(texts)]
+    runs = standing_runs(transcript(*words).sentences(inf, 0.0), (0.0, 60.0), is_english=False)
+    assert max(run.standing for run in runs) > LEAST
+
+
+def test_sentences_without_words_of_a_subject_are_not_new() -> None:
+    assert standing(1, 1, OLD, "So we do it as it is and so it is.", CAST) < 0.5

@@ -50,7 +50,7 @@ from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_texts
 from vidsum.times import format_time, parse_budget
-from vidsum.types import FloatArray, Interval, Progress
+from vidsum.types import FloatArray, Interval, Progress, join_near
 from vidsum.video.probe import start_offset_s
 
 
@@ -252,7 +252,11 @@ class _Work:
         shots = find(features, self.settings, pictures)
         budget_s, _ = _budget(selection, features.duration_s)
         shortest_s = min(selection.min_segment_s, budget_s)
-        speech = find_speech_units(transcript, shortest_s, budget_s) if transcript else SpokenParts()
+        speech = SpokenParts()
+        if transcript:
+            kept_s = sum(end_s - start_s for start_s, end_s in join_near(sorted(selection.keep)))
+            decided = (*selection.keep, *selection.drop)
+            speech = find_speech_units(transcript, shortest_s, max(budget_s - kept_s, 0.0), decided)
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from vidsum.results.transcript import Word
 
 _NOTES = re.compile(r"\[[^\]]*\]")  # sounds that are no speech, such as [applause]
 _LETTERS = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
-_NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+NO_BLANKS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _LATER, _EARLIER, _REORDERED = 1.0, 2.0, 10.0
 """Costs of going on elsewhere: later in the film; earlier, with a new line; earlier, within a line."""
@@ -57,7 +58,7 @@ def tokens_of(text: str) -> list[str]:
     tokens = list[str]()
     for match in _LETTERS.finditer(plain):
         word = re.sub("['\u2019]", "", match[0])
-        tokens += filter(None, re.split(f"({_NO_BLANKS.pattern})", word))
+        tokens += filter(None, re.split(f"({NO_BLANKS.pattern})", word))
     return tokens
 
 

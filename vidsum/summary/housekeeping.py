@@ -15,7 +15,8 @@ _CEREMONY: Final = re.compile(
 )
 """English words of greetings, introductions and farewells."""
 _ADVERTISES: Final = re.compile(
-    r"\b(brought to you by|sponsor(s|ed by)?|promo code|(at|to|visit|out) \S+\.(com|org|net|io|co)\b)",
+    r"\b(brought to you by|sponsored by|(our|today['’]s) sponsors?|promo code|"
+    r"(at|to|visit|out) \S+\.(com|org|net|io|co)\b)",
     re.IGNORECASE,
 )
 """English words of advertisements, and addresses to go to."""

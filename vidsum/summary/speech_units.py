@@ -76,8 +76,12 @@ class SpokenParts:
         return said
 
 
-def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> SpokenParts:
+def find_speech_units(
+    transcript: Transcript, shortest_s: float, longest_s: float = inf, decided: Sequence[Interval] = ()
+) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
+
+    No unit reaches into spans that are `decided`: they are in, or out.
 
     Units are runs of sentences without greetings and advertisements, those that stand best by themselves
     (`vidsum.summary.standing`); where none is short enough, all runs; where no sentence is, clauses that end
@@ -101,7 +105,8 @@ def find_speech_units(transcript: Transcript, shortest_s: float, longest_s: floa
     )
     units = list[SpeechUnit]()
     for said, some in choices:
-        units = units or _units(said, some, (shortest_s, longest_s), transcript.duration_s)
+        made = () if units else _units(said, some, (shortest_s, longest_s), transcript.duration_s)
+        units += [unit for unit in made if not _reaches(unit, decided)]
     return SpokenParts(
         tuple(_best(units, _ENOUGH * longest_s)),
         tuple((sentence.start_s, sentence.end_s) for sentence in sentences),
@@ -137,6 +142,10 @@ def _best(units: Sequence[SpeechUnit], enough_s: float) -> list[SpeechUnit]:
             best.append(unit)
             total_s += unit.last_s - unit.first_s
     return sorted(best, key=lambda unit: unit.first_s)
+
+
+def _reaches(unit: SpeechUnit, spans: Sequence[Interval]) -> bool:
+    return any(unit.first_s < end_s and start_s < unit.last_s for start_s, end_s in spans)
 
 
 def _is_statement(text: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import inf, log
 from string import ascii_lowercase
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from vidsum.results.sentences import SpokenSentence, is_stop
+from vidsum.speech.script import NO_BLANKS
 from vidsum.summary.references import OPENING, REPLY, joins, loose_references
 from vidsum.types import Interval
 
@@ -117,7 +118,7 @@ def _missing(texts: Sequence[str], *, is_english: bool) -> tuple[list[float], li
         )
     ]
     follows = [
-        min(weights[0] + hang, 1.5) + 0.7 * (len(text.split()) < _ECHO_WORDS)
+        min(weights[0] + hang, 1.5) + 0.7 * (len(_words(text)) < _ECHO_WORDS)
         for weights, hang, text in zip(references, hangs, texts, strict=True)
     ]
     opened = [
@@ -131,7 +132,7 @@ def _hangs(texts: Sequence[str], at: int) -> float:
     """Return how much a sentence is a fragment or an answer."""
     text, before = texts[at], texts[at - 1] if at else "."
     is_inside = not is_stop(before) or text.lstrip("\"'“‘«„(¿¡").startswith((*ascii_lowercase, *"-–—.…"))
-    is_short = len(text.split()) < _FEW_WORDS and not is_question(text)
+    is_short = len(_words(text)) < _FEW_WORDS and not is_question(text)
     return _CUT_OFF * bool(is_inside) + _ANSWERED * (is_short + is_question(before))
 
 
@@ -145,10 +146,19 @@ def _stems(text: str) -> frozenset[str]:
     """Return the beginnings of the words of a text that may name its subject."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    words = re.findall(r"\w+", text.lower())
     return frozenset(
-        word[:_STEM] for word in words if len(word) >= _LETTERS and word not in ENGLISH_STOP_WORDS
+        word[:_STEM]
+        for word in _words(text)
+        if (len(word) >= _LETTERS or NO_BLANKS.search(word)) and word not in ENGLISH_STOP_WORDS
     )
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text; of scripts without blanks between them, all pairs of letters."""
+    words = list[str]()
+    for word in re.findall(r"\w+", text.lower()):
+        words += map("".join, pairwise(word)) if NO_BLANKS.search(word) else [word]
+    return words
 
 
 def _union(words: Sequence[Collection[str]]) -> set[str]:
@@ -167,4 +177,4 @@ def _new(
     """Return the fraction of words that were not said before, by weight; those that come again count more."""
     total = sum(weights[word] for word in words)
     new = sum(weights[word] * (1.0 if word in again else _ONCE) for word in words if word not in before)
-    return new / total if total else 1.0
+    return new / total if total else _ONCE
