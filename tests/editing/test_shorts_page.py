@@ -18,13 +18,16 @@ from tests.results.test_edited_shorts import rename
 from tests.results.test_edits import leave, move, take
 from tests.server.serving import ask
 from vidsum.editing.session import EditSession
-from vidsum.errors import InputError
+from vidsum.editing.short_clips import complete_short
+from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.clips import moment_writers
 from vidsum.outputs.edited_files import SavedClips
+from vidsum.outputs.output_records import record_of, write_record
 from vidsum.pipelines.replan import with_same_words
+from vidsum.results.edited_parts import Part
 from vidsum.results.shorts import Short, Shorts
 from vidsum.times import parse_subtitles, to_srt
 from vidsum.video.settings import Clips, SoundLevel
@@ -124,6 +127,40 @@ def test_clips_stay_as_loud_as_they_were_chosen_to_be(record: Path) -> None:
         assert isinstance(result, Shorts)
         clips = SavedClips.of(result, record)
         assert (clips.settings, len(clips.paths)) == (LOUD, 2)
+
+
+def test_clips_of_a_save_that_was_killed_are_made_again(record: Path) -> None:
+    shorts = vidsum.load(record)
+    assert isinstance(shorts, Shorts)
+    assert set(SavedClips.of(shorts, record).paths) == {BEST, SECOND}
+    write_record(record_of(record), {}, {"talk_short_1.mp4": "0" * 64})
+    assert SavedClips.of(shorts, record).paths == {}
+
+
+def test_all_shorts_cannot_be_left_out(record: Path) -> None:
+    before, session = contents(record), EditSession(record)
+    session.decide(leave(*BEST))
+    session.decide(leave(*SECOND))
+    with pytest.raises(UsageError, match="nothing is left"):
+        session.save()
+    assert contents(record) == before
+
+
+def test_what_is_said_stays_where_the_words_are_gone() -> None:
+    decision = dict(move(*SECOND, 0.2, 4.0))
+    assert "text" not in complete_short(decision, [Part(*SECOND, title="As it was", text="Hello.")], [])
+
+
+def test_a_clip_that_is_gone_is_made_again(record: Path) -> None:
+    session = EditSession(record)
+    session.decide(move(*SECOND, 0.2, 6.1))
+    file, _ = session.open_clip(0.2, 6.1)
+    file.close()
+    session._clips.made[(0.2, 6.1)].unlink()
+    session.open_clip(0.2, 6.1)[0].close()
+    session._clips.made[(0.2, 6.1)].unlink()
+    session.save()
+    assert record.with_name("talk_short_2.mp4").is_file()
 
 
 def test_a_short_stops_where_another_begins(record: Path) -> None:

@@ -73,7 +73,7 @@ class EditSession(ResultSession[Editable]):
             raise UsageError("cannot be edited: it was computed from features only", subject=record)
         self.video = reopen_video(saved.video, video or _video_near(record, saved.video))
         self._with_video = with_video
-        if isinstance(saved, Shorts):
+        if isinstance(saved, Shorts) and saved.evidence == "speech":
             extraction = with_same_words(saved, self.video, record.parent, extraction)
         super().__init__(record, saved, extraction)
         self._clips = ShortClips(record, extraction)
@@ -81,7 +81,8 @@ class EditSession(ResultSession[Editable]):
         edges_s, cached = find_places(self._made, self.video, extraction, progress)
         transcript = load_text_for(record, self.video, Transcript) or cached
         self._sentences = self._sentences_of(transcript)
-        self._words = spoken_spans(transcript)
+        is_silent = isinstance(self._made, Shorts) and not self._sentences
+        self._words = [] if is_silent else spoken_spans(transcript)
         self._units = split_units(edges_s, self._sentences)
         self.pictures = PictureCache(self.video, self._units)
         self._cuts = sorted({round_number(edge_s) for edge_s in edges_s})

@@ -36,7 +36,7 @@ class ShortClips:
         with self._lock:
             clips = SavedClips.of(saved, self._record)
             known = {**clips.paths, **self.made}
-            if span not in known:
+            if span not in known or not known[span].is_file():
                 alone = replace(saved, shorts=(Short(*span, 0.0, "short", ""),))
                 folder = Path(mkdtemp(prefix="vidsum-edit-"))
                 finalize(self, rmtree, folder, ignore_errors=True)  # also at the end of the program
@@ -50,7 +50,8 @@ def complete_short(
 ) -> dict[str, Any]:
     """Return a decision about shorts with what is said in the short, and a title unless it has another one.
 
-    A short that would overlap others of `parts` gets the longest rest.
+    Of a span that overlaps others of `parts` the longest rest is taken; of a short that is moved, the rest
+    that shares most with where it was.
     """
     complete = {**decision}
     if decision["action"] not in ("take", "move"):
@@ -63,15 +64,16 @@ def complete_short(
     if not rests:
         return complete
     span = max(rests, key=lambda rest: overlap_s(rest, moved.interval) if moved else rest[1] - rest[0])
-    texts = _texts_in(sentences, span)
+    if sentences:
+        complete["text"] = " ".join(_texts_in(sentences, span))
     if moved is None or moved.title == _title_in(sentences, moved.interval):
         complete["title"] = _title_in(sentences, span)
-    return {**complete, **dict(zip(names, span, strict=True)), "text": " ".join(texts)}
+    return {**complete, **dict(zip(names, span, strict=True))}
 
 
 def _title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
     texts = _texts_in(sentences, span)
-    return title_of(texts) if texts else f"Scene at {format_time(span[0])}"
+    return (title_of(texts) if texts else "") or f"Scene at {format_time(span[0])}"
 
 
 def _texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:

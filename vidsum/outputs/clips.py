@@ -17,7 +17,7 @@ import numpy as np
 
 from vidsum.errors import UsageError, message_of, require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.atomic import make_folder, shortened, slug, stems_of
+from vidsum.io.atomic import atomic_write, make_folder, shortened, slug, stems_of
 from vidsum.io.paths import reads_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
@@ -107,13 +107,14 @@ def save_clips(
     """
     paths = clip_paths(result, folder, stem)
     messages = list[str]()
-    if missing := {span for _, span in paths} - made.keys():
+    if missing := {span for _, span in paths if span not in made or not made[span].is_file()}:
         write, messages = clip_writer(result, settings, extraction, progress)
     for path, span in paths:
         make_folder(folder)
         if span not in missing:
             for file in files_of_clip(result, path):
-                shutil.copyfile(made[span].with_suffix(file.suffix), file)
+                with atomic_write(file) as part:
+                    shutil.copyfile(made[span].with_suffix(file.suffix), part)
             continue
         write(span, path)
         for text in _subtitle_paths(result, path):

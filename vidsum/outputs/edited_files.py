@@ -92,7 +92,8 @@ def save_edited(
     Raises OutputError: a file is foreign, or cannot be written. UsageError: nothing is left.
     InputError: the video, or a source of a reel, is not there any more.
     """
-    if isinstance(edited, Summary | Trim | Reel) and not edited.segments:
+    is_empty = isinstance(edited, Summary | Trim | Reel) and not edited.segments
+    if is_empty or (isinstance(edited, Shorts) and not edited.shorts):
         raise UsageError("nothing is left of it", hint="take a part back")
     record = files["json"]
     artifacts = Artifacts(record, files)
@@ -182,7 +183,10 @@ class SavedClips:
 
     @classmethod
     def of(cls, result: Highlights | Grounding | Shorts, record: Path) -> SavedClips:
-        """Return the clips of a record, without those that somebody changed, or whose subtitles changed."""
+        """Return the clips of a record, without those that somebody changed, or whose subtitles changed.
+
+        None of a run that was killed: its clips may be those of other spans.
+        """
         stem, clips = _clip_stem(result, record), _clips_of(record)
         tags = {path: read_encoding_tag(path, clip_provenance(result)) for path in clips}
         tag = next((tag for tag in tags.values() if tag is not None), None)
@@ -190,9 +194,10 @@ class SavedClips:
             return cls(stem, Clips())
         artifacts = Artifacts(record)
         _, hashes = artifacts.read()
+        spans = [] if artifacts.is_interrupted() else clip_paths(result, clips[0].parent, stem)
         paths = {
             span: path
-            for path, span in clip_paths(result, clips[0].parent, stem)
+            for path, span in spans
             if tags.get(path) == tag
             and all(artifacts.holds(file, hashes) for file in files_of_clip(result, path))
         }

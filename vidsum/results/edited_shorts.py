@@ -28,9 +28,10 @@ def start_shorts(shorts: Shorts) -> list[EditedParts]:
 
 
 def decide_shorts(shorts: Shorts, state: EditedParts, decision: PartDecision) -> EditedParts:
-    """Return the shorts after a decision; one that leaves less than 0.2 s of a short changes nothing.
+    """Return the shorts after a decision; one that makes a short of less than 0.2 s changes nothing.
 
-    A short that is taken again is as it was made. Half of a short or more is left out as a whole.
+    A short that is taken again is as it was made. A short of which half or more is left out goes as a whole,
+    and stays as it is if less is.
     """
     if decision["action"] == "rename":
         return _rename(state, decision["start_s"], decision["title"])

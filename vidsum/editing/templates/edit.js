@@ -102,7 +102,7 @@ const playClip = part => {
 };
 // a short begins or ends with the sentence of a word: the one that has the word, else the next one there
 const moveTo = (side, [from, to]) => {
-  const { parts } = group(), isStart = side === "start", time = isStart ? from + .2 : to - .2;
+  const { parts } = group(), isStart = side === "start", inside = Math.min(.2, (to - from) / 2), time = isStart ? from + inside : to - inside;
   const part = parts.find(part => part.start_s <= time && time < part.end_s)
     ?? (isStart ? parts.find(part => part.start_s > time) : parts.findLast(part => part.end_s <= time));
   const said = film.sentences.findLast(said => said[0] <= time);
