@@ -240,6 +240,7 @@ def test_ends_are_moved_by_words_and_by_keys(tab: Any) -> None:
     tab.keyboard.press("Home")
     tab.keyboard.press("]")
     tab.keyboard.press("ArrowLeft")
+    said(tab, "Now 0:00.2 – 0:03.2")
     tab.keyboard.press("ArrowLeft")
     said(tab, "Now 0:00.2 – 0:03.1")
     assert parts(tab) == [(0.2, 3.1), (9.2, 12.0)]
