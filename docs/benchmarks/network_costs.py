@@ -56,7 +56,7 @@ def works() -> Iterator[Work]:
 
 
 def cost_s(run: Callable[[], object], runs: int) -> float:
-    """The least processor seconds of some runs, after one that is not counted."""
+    """Return the least processor seconds of some runs, after one that is not counted."""
     run()
     costs = []
     for _ in range(runs):

@@ -13,7 +13,7 @@ needs. Two pictures a second of each film are compared, with 95 % of a bootstrap
 - blurred: the Laplacian varies less than a third as much as in the clearest tenth of their clip;
 - repeated: like a picture of an earlier segment (10 of 64 bits of a difference hash differ, or fewer);
 - inputs and scenes of which something is shown;
-- cut: sentences that a film begins or breaks off, of those that are heard.
+- cut: sentences that a film begins or breaks off, of those of which something can be heard.
 
 The objective reads contrast, sharpness and likeness by other measures; its constants were chosen on films
 of these clips.
@@ -52,17 +52,25 @@ class Input:
 
     path: Path
     scene: str
-    length_s: float  # as long as it is shown, of a photograph
+    length_s: float  # of a photograph, the time on screen
     sentences: Sequence[Interval] = ()
+
+    @property
+    def is_photograph(self) -> bool:
+        return self.path.suffix == ".jpg"
 
 
 @dataclass(frozen=True)
-class Shown:
+class Excerpt:
     """A part of an input in a film."""
 
     source: Input
     start_s: float
     end_s: float
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class Sample:
 
 
 def make_takes(folder: Path) -> dict[str, list[Input]]:
-    """The takes of each clip, written where they are missing."""
+    """Return the takes of each clip, and write those that are missing."""
     folder.mkdir(parents=True, exist_ok=True)
     takes, number = defaultdict[str, list[Input]](list), 0
     for clip in known_clips():
@@ -104,7 +112,7 @@ def made_up_sentences(length_s: float) -> Sequence[Interval]:
 
 
 def draw_holiday(takes: Mapping[str, Sequence[Input]], folder: Path, seed: int) -> list[Input]:
-    """The inputs of a holiday, in order."""
+    """Return the inputs of a holiday, in order."""
     scenes = np.random.default_rng(seed).permutation(sorted(takes))[:CLIPS].tolist()
     inputs = list[Input]()
     for number, scene in enumerate(scenes):
@@ -118,29 +126,30 @@ def draw_holiday(takes: Mapping[str, Sequence[Input]], folder: Path, seed: int) 
     return inputs
 
 
-def reel(inputs: Sequence[Input], budget_s: float) -> list[Shown]:
+def reel(inputs: Sequence[Input], budget_s: float) -> list[Excerpt]:
     made = vidsum.make_reel([part.path for part in inputs], budget_s, order="given")
-    known = {str(part.path): part for part in inputs}
-    return [Shown(known[made.sources[part.source].path], part.start_s, part.end_s) for part in made.segments]
+    by_path = {str(part.path): part for part in inputs}
+    sources = [by_path[source.path] for source in made.sources]
+    return [Excerpt(sources[part.source], part.start_s, part.end_s) for part in made.segments]
 
 
-def first_seconds(inputs: Sequence[Input], budget_s: float) -> list[Shown]:
-    """The first 3 s of each input, until the budget is full."""
-    shown = list[Shown]()
+def first_seconds(inputs: Sequence[Input], budget_s: float) -> list[Excerpt]:
+    """Return the first 3 s of each input, until the budget is full."""
+    film = list[Excerpt]()
     for part in inputs:
-        rest_s = budget_s - sum(each.end_s - each.start_s for each in shown)
+        rest_s = budget_s - sum(excerpt.length_s for excerpt in film)
         if rest_s >= 1:
-            shown.append(Shown(part, 0.0, min(FIRST_S, part.length_s, rest_s)))
-    return shown
+            film.append(Excerpt(part, 0.0, min(FIRST_S, part.length_s, rest_s)))
+    return film
 
 
-def short_beginnings(inputs: Sequence[Input], budget_s: float) -> list[Shown]:
-    """The first seconds of all inputs."""
-    each_s = budget_s / len(inputs)
-    return [Shown(part, 0.0, min(each_s, part.length_s)) for part in inputs]
+def short_beginnings(inputs: Sequence[Input], budget_s: float) -> list[Excerpt]:
+    """Return the first seconds of all inputs."""
+    share_s = budget_s / len(inputs)
+    return [Excerpt(part, 0.0, min(share_s, part.length_s)) for part in inputs]
 
 
-FILMS: Mapping[str, Callable[[Sequence[Input], float], list[Shown]]] = {
+FILMS: Mapping[str, Callable[[Sequence[Input], float], list[Excerpt]]] = {
     "reel": reel,
     "first 3 s": first_seconds,
     "first seconds of all": short_beginnings,
@@ -148,11 +157,10 @@ FILMS: Mapping[str, Callable[[Sequence[Input], float], list[Shown]]] = {
 
 
 def sample_input(source: Input) -> list[Sample]:
-    """Measures of two pictures a second."""
-    is_photograph = source.path.suffix == ".jpg"
-    times_s = [0.0] if is_photograph else np.arange(0.0, source.length_s, STEP_S).tolist()
+    """Measure two pictures a second."""
+    times_s = [0.0] if source.is_photograph else np.arange(0.0, source.length_s, STEP_S).tolist()
     pictures: Sequence[Picture]
-    if is_photograph:
+    if source.is_photograph:
         pictures = [np.asarray(Image.open(source.path))]
     else:
         pictures = list(vidsum.read_frames(source.path, times_s, max_side=WIDTH))
@@ -169,40 +177,39 @@ def measure(time_s: float, picture: Picture) -> Sample:
 
 
 def measure_film(
-    film: Sequence[Shown], inputs: Sequence[Input], known: Mapping[Path, Sequence[Sample]]
+    film: Sequence[Excerpt], inputs: Sequence[Input], known: Mapping[Path, Sequence[Sample]]
 ) -> Iterator[tuple[str, float]]:
     """Yield what is measured, by name: shares, and seconds."""
-    parts = [
-        (shown, [part for part in known[shown.source.path] if shown.start_s <= part.time_s < shown.end_s])
-        for shown in film
-    ]
     flat, blurred, repeated, seen = list[bool](), list[bool](), list[bool](), list[int]()
-    for shown, pictures in parts:
-        clear = np.percentile([part.sharpness for part in known[shown.source.path]], CLEAREST)
+    for excerpt in film:
+        samples = known[excerpt.source.path]
+        inside = [sample for sample in samples if excerpt.start_s <= sample.time_s < excerpt.end_s]
+        clear = float(np.percentile([sample.sharpness for sample in samples], CLEAREST))
         # a photograph is on screen as long as its segment
-        times = (
-            max(1, round((shown.end_s - shown.start_s) / STEP_S)) if shown.source.path.suffix == ".jpg" else 1
-        )
-        for part in pictures:
-            flat += [part.contrast < FLAT] * times
-            blurred += [part.sharpness < BLURRED * float(clear)] * times
-            repeated += [any((part.bits ^ other).bit_count() <= SAME_BITS for other in seen)] * times
-        seen += [part.bits for part in pictures]
-    yield "length, s", sum(shown.end_s - shown.start_s for shown in film)
+        times = max(1, round(excerpt.length_s / STEP_S)) if excerpt.source.is_photograph else 1
+        for sample in inside:
+            flat += [sample.contrast < FLAT] * times
+            blurred += [sample.sharpness < BLURRED * clear] * times
+            repeated += [any((sample.bits ^ other).bit_count() <= SAME_BITS for other in seen)] * times
+        seen += [sample.bits for sample in inside]
+    yield "length, s", sum(excerpt.length_s for excerpt in film)
     yield "flat", float(np.mean(flat))
     yield "blurred", float(np.mean(blurred))
     yield "repeated", float(np.mean(repeated))
-    yield "inputs", len({shown.source.path for shown in film}) / len(inputs)
-    yield "scenes", len({shown.source.scene for shown in film}) / len({part.scene for part in inputs})
-    heard = [
-        (shown, span) for shown in film for span in shown.source.sentences if _shared_s(shown, span) > _EDGE_S
+    yield "inputs", len({excerpt.source.path for excerpt in film}) / len(inputs)
+    yield "scenes", len({excerpt.source.scene for excerpt in film}) / len({part.scene for part in inputs})
+    audible = [
+        (_shared_s(excerpt, span), span[1] - span[0])
+        for excerpt in film
+        for span in excerpt.source.sentences
+        if _shared_s(excerpt, span) > _EDGE_S
     ]
-    whole = [_shared_s(shown, span) > span[1] - span[0] - _EDGE_S for shown, span in heard]
-    yield "cut", 1 - float(np.mean(whole)) if heard else float("nan")
+    is_cut = [shared_s < length_s - _EDGE_S for shared_s, length_s in audible]
+    yield "cut", float(np.mean(is_cut)) if is_cut else float("nan")
 
 
-def _shared_s(shown: Shown, span: Interval) -> float:
-    return min(shown.end_s, span[1]) - max(shown.start_s, span[0])
+def _shared_s(excerpt: Excerpt, span: Interval) -> float:
+    return min(excerpt.end_s, span[1]) - max(excerpt.start_s, span[0])
 
 
 def main() -> None:
@@ -226,7 +233,7 @@ def main() -> None:
 
 
 def cell(values: Sequence[float]) -> str:
-    """A mean and its interval; of the holidays of which there is a value."""
+    """Return a mean and its interval, of the holidays that have a value."""
     there = np.array(values)[~np.isnan(values)]
     return with_interval(float(there.mean()), bootstrap(there)) if len(there) else "-"
 

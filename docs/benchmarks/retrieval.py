@@ -26,7 +26,7 @@ TOPS = (1, 5, 10)
 
 
 def tested_sets(folder: Path) -> dict[str, Mapping[Path, Sequence[str]]]:
-    """The pictures of each set, and the sentences about each."""
+    """Return the pictures of each set, and the sentences about each."""
     readers: dict[str, Callable[[], Mapping[Path, Sequence[str]]]] = {
         "flickr8k": lambda: held_out(folder, "flickr8k"),
         "coco": lambda: held_out(folder, "coco"),
@@ -36,34 +36,37 @@ def tested_sets(folder: Path) -> dict[str, Mapping[Path, Sequence[str]]]:
 
 
 def held_out(folder: Path, name: str) -> dict[Path, Sequence[str]]:
-    """The pictures of a set that are for testing."""
+    """Return the pictures of a set that are for testing, and their sentences."""
     pictures = read_pictures(folder, (name,))
     return {picture.path: picture.sentences for picture in pictures if picture.split == "test"}
 
 
-def ranks(pictures: FloatArray, texts: FloatArray, own: Sequence[int]) -> TimeArray:
-    """[M] the rank, from 1, of the own picture of each text [M, E] among pictures [N, E]."""
+def ranks(pictures: FloatArray, texts: FloatArray, answers: Sequence[int]) -> TimeArray:
+    """Return [M] the rank, from 1, of the right picture of each text [M, E] among pictures [N, E].
+
+    `answers` [M] are the numbers of the right pictures.
+    """
     cosines = texts @ pictures.T
-    of_own = cosines[np.arange(len(own)), own]
-    return np.asarray((cosines >= of_own[:, None]).sum(axis=1), np.float64)
+    right = cosines[np.arange(len(answers)), answers]
+    return np.asarray((cosines >= right[:, None]).sum(axis=1), np.float64)
 
 
 def cells(name: str, sentences: Mapping[Path, Sequence[str]]) -> list[str]:
-    """A row of the table."""
+    """Return a row of the table."""
     pictures = load_map()(encode_views([*sentences], 1)[0])
     texts = load_text_encoder("minilm").encode([text for said in sentences.values() for text in said])
     counts = np.array([*map(len, sentences.values())])
-    found = ranks(pictures, texts, np.repeat(np.arange(len(counts)), counts).tolist())
+    places = ranks(pictures, texts, np.repeat(np.arange(len(counts)), counts).tolist())
     row = [name, f"{len(counts)}", f"{len(texts)}"]
     for top in TOPS:
-        hits = np.add.reduceat(found <= top, np.cumsum(counts) - counts).astype(float)
+        hits = np.add.reduceat(places <= top, np.cumsum(counts) - counts).astype(float)
         interval = bootstrap(np.column_stack([hits, counts]), share)
         row.append(with_interval(100 * hits.sum() / counts.sum(), interval, 1))
-    return [*row, f"{np.median(found):.0f}", f"{100 / len(counts):.1f}"]
+    return [*row, f"{np.median(places):.0f}", f"{100 / len(counts):.1f}"]
 
 
 def share(drawn: TimeArray) -> TimeArray:
-    """The per cent [D] of right sentences of drawn pictures [D, N, 2]: right ones, and all."""
+    """Return [D] the per cent of right sentences of drawn pictures [D, N, 2]: right ones, and all."""
     right, said = np.moveaxis(drawn.sum(axis=1), -1, 0)
     return np.asarray(100 * right / said)
 
