@@ -36,13 +36,13 @@ _COMPUTE = ("EXTRACT", "SHOTS", "SUMMARIZE", "GROUND", "HIGHLIGHTS", "INDEX")
 """The commands that run networks."""
 _BLOCK = re.compile(r"(?<!-->\n)```console\n(.*?)```", re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
-_NUMBER = re.compile(r"(?<![\d:.])(?:\d+(?= %)|\d+\.\d+)(?![\d:.])")
+_NUMBER = re.compile(r"(?<![\d:.])(?:\d+(?= ?%)|\d+\.\d+)(?![\d:.])")
 """Percentages, and numbers with a decimal point that are not part of a time such as 0:16.00."""
-_TOLERANCE, _PERCENT = 0.1, 5.0
+_TOLERANCE, _PERCENT = 0.25, 5.0
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two outputs differ only in scores, by a tenth, and in percentages, by five points."""
+    """Whether two outputs differ only in scores, by a quarter, and in percentages, by five points."""
     words, other_words = (" ".join(_NUMBER.sub("#", text).split()) for text in (first, second))
     pairs = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=False)
     close = (
