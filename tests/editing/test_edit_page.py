@@ -200,8 +200,8 @@ def test_result_only_is_played(browser: Any, server: EditServer) -> None:
 def test_list_takes_and_leaves_out(browser: Any, server: EditServer) -> None:
     tab, number = opened(browser, server), free_unit(server)
     tab.get_by_text("All pictures as a list").click()
-    boxes = tab.locator("#all input")
-    assert boxes.count() == len(ask_edit(server)["units"])
+    boxes, count = tab.locator("#all input"), len(ask_edit(server)["units"])
+    until(tab, f"document.querySelectorAll('#all input').length === {count}")
     boxes.nth(number).check()
     said(tab, "Taken")
     assert boxes.nth(number).is_checked()
