@@ -80,7 +80,7 @@ def test_units_have_little_silence() -> None:
 
 def test_question_goes_with_its_answer() -> None:
     texts = texts_of(QUESTION, LATE, OLD, longest_s=20.0)
-    assert f"{QUESTION} {LATE}" in texts
+    assert any(text.startswith(f"{QUESTION} {LATE}") for text in texts)
     assert not any(text.endswith(QUESTION) for text in texts)
 
 

@@ -35,6 +35,7 @@ from vidsum.shots.slide_times import find_slides
 from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.picture_quality import quality_at
+from vidsum.summary.passage_edges import STANDING
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection, ShortSettings
 from vidsum.summary.short_passages import (
@@ -93,6 +94,7 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     speech = plan_speech(video, extraction, settings.evidence)
     if speech is not None:
         provenance["speech"] = speech.provenance["speech"]
+        facts["standing_sha256"] = checkpoints.sha256_of(STANDING)
     return Plan(provenance, _Work(settings, video_input, speech, models, provenance).make)
 
 

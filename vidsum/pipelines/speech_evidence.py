@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
+from vidsum import checkpoints
 from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -19,6 +20,7 @@ from vidsum.results.moments import QueryMoments
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
+from vidsum.summary.passage_edges import STANDING
 from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, VideoInfo
@@ -97,6 +99,11 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     if not is_requested and find_transcript(video_input.file, extraction, offset_s) is None:
         return None
     return plan_transcript(video.path, Transcription(), extraction, video)
+
+
+def facts_of_speech(speech: Plan[Transcript]) -> dict[str, Any]:
+    """Return what units of speech depend on: the transcript, and the model of where passages begin and end."""
+    return {"speech": speech.provenance["speech"], "standing_sha256": checkpoints.sha256_of(STANDING)}
 
 
 def protected_words(selection: Selection, transcript: Transcript, longest_s: float = inf) -> list[Interval]:

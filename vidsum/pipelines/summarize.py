@@ -22,7 +22,7 @@ from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Source
-from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words
+from vidsum.pipelines.speech_evidence import facts_of_speech, plan_summary_speech, protected_words
 from vidsum.results.features import Features
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
@@ -327,7 +327,7 @@ def _facts(
     """Return what a summary depends on in addition to the features and shots."""
     facts = without_defaults(selection, *([] if speech else ["snap"]))
     if speech:
-        facts["speech"] = speech.provenance["speech"]
+        facts |= facts_of_speech(speech)
     if list(models) != [selection.model]:
         facts["candidates"] = list(models)
     if scorer is None:

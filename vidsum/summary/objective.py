@@ -28,7 +28,7 @@ class Weights:
     scene: float = 1.0  # times seconds: a scene that is shown
     slide: float = 3.0  # likewise, a slide that is shown
     cut: float = 1.25  # times seconds: a shot that begins, which those who watch have to take in
-    speech: float = 1.0  # what is said, over silence
+    speech: float = 1.5  # what is said, over silence, if it stands by itself
 
 
 WEIGHTS: Final = Weights()

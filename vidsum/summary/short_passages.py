@@ -24,7 +24,7 @@ from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
 _LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
-_STANDING, _SHOWS = 20.0, 1.0
+_STANDING, _SHOWS = 40.0, 1.0
 """Worth of a passage that stands by itself, and of a deviation of what passages show of the video."""
 _SAME: Final = 0.5  # fraction of three words in a row that two passages share, if they say the same
 

@@ -1,0 +1,86 @@
+"""Where passages of speech can begin and end."""
+
+import json
+from math import exp, isnan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from docs.benchmarks.references import LABELLED
+from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
+from vidsum import checkpoints
+from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.summary.passage_edges import STANDING, edge_inputs, edges_of, is_question, passage_edges
+
+TALK = [QUESTION, LATE, "So they came.", CAST, OLD]
+
+
+def test_sentences_that_need_others_begin_worse() -> None:
+    """Labels by another reader, of two speeches and a hearing that did not fit the model."""
+    begins, needs = list[float](), list[bool]()
+    for speech in json.loads(LABELLED.read_text(encoding="utf-8"))["speeches"]:
+        texts = [part["text"] for part in speech["sentences"]]
+        begins += passage_edges(texts, is_english=True)[:, 0].tolist()
+        needs += [part["needs"] for part in speech["sentences"]]
+    assert roc_auc_score(needs, [-begin for begin in begins]) > 0.72  # .5 is chance
+
+
+def test_inputs_are_meanings_and_facts() -> None:
+    rows = edge_inputs(TALK, is_english=True)
+    meanings = load_text_encoder("minilm").encode(TALK)
+    np.testing.assert_allclose(rows[2, :384], meanings[2], atol=1e-5)
+    np.testing.assert_allclose(rows[2, 384:768], meanings[1], atol=1e-5)
+    np.testing.assert_allclose(rows[2, 768:1152], meanings[3], atol=1e-5)
+    np.testing.assert_allclose(rows[2, 1159:1161], [meanings[2] @ meanings[n] for n in (1, 3)], atol=1e-5)
+    assert rows[1, 1152:1155].tolist() == [0, 1, 0]  # the sentence before asks
+    np.testing.assert_allclose(rows[2, 1155:1157], np.log1p([3, 8]))
+    assert not rows[0, 384:768].any()  # nothing is said there
+    assert not rows[-1, 768:1152].any()
+
+
+def test_words_are_new_or_come_again() -> None:
+    bees = "Bees make honey."
+    (_, new, again), (_, later, never) = edge_inputs([bees, bees], is_english=False)[:, 1156:1159]
+    assert (new, again, later, never) == (1, 1, 0, 0)
+
+
+def test_meanings_and_references_are_unknown_in_other_languages() -> None:
+    rows = edge_inputs(TALK, is_english=False)
+    assert np.isnan(rows[:, :1152]).all()
+    assert np.isnan(rows[:, 1159:]).all()
+    np.testing.assert_array_equal(rows[:, 1152:1159], edge_inputs(TALK, is_english=True)[:, 1152:1159])
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_edges_are_logistic_functions_of_what_is_known(n: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mean, weight, bias = rng.normal(size=d), rng.normal(size=(2, d)), rng.normal(size=2)
+    inputs = np.where(rng.random((n, d)) < 0.3, np.nan, rng.normal(size=(n, d)))
+    edges = edges_of({"mean": mean, "weight": weight, "bias": bias}, inputs)
+    for row, answers in zip(inputs, edges, strict=True):
+        for end in range(2):
+            known = [(x - m) * w for x, m, w in zip(row, mean, weight[end], strict=True) if not isnan(x)]
+            assert answers[end] == pytest.approx(1 / (1 + exp(-sum(known) - bias[end])), rel=1e-5)
+
+
+def test_model_has_the_inputs() -> None:
+    tensors = checkpoints.load_arrays(STANDING)
+    width = edge_inputs(TALK, is_english=False).shape[1]
+    assert {name: tensor.shape for name, tensor in tensors.items()} == {
+        "mean": (width,),
+        "weight": (2, width),
+        "bias": (2,),
+    }
+
+
+@pytest.mark.parametrize("is_english", [True, False])
+def test_a_talk_without_sentences_has_no_edges(is_english: bool) -> None:
+    assert passage_edges([], is_english=is_english).shape == (0, 2)
+
+
+@pytest.mark.parametrize(("text", "asks"), [('"Why?"', True), ("Why not.", False), ("为什么？", True)])
+def test_question_ends_with_its_mark(text: str, asks: bool) -> None:
+    assert is_question(text) == asks

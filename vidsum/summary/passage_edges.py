@@ -1,0 +1,108 @@
+"""How well a passage of speech can begin and end with each sentence, for viewers who see nothing else.
+
+A linear model reads a sentence x with its neighbours:
+
+    begin = sigmoid(w_1 (x - mean) + b_1),    end = sigmoid(w_2 (x - mean) + b_2)
+
+x [D] has the meanings of the sentence, of the sentence before and of the sentence after, as MiniLM embeds
+them, and ten facts (`_facts`). Meanings and references are known in English only: elsewhere the mean stands
+for them. weights/standing.md has the labels and the measurements.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.grounding.text_encoders import DIMS, embed_cached, load_text_encoder
+from vidsum.models.scaling import logistic
+from vidsum.speech.script import NO_BLANKS
+from vidsum.summary.references import OPENING, loose_references
+from vidsum.types import FloatArray
+
+STANDING: Final = "standing"
+_ENCODER: Final = "minilm"
+_NEAR: Final = 8  # sentences before and after, whose words are compared with those of a sentence
+_LATER: Final = (1.0, 0.7, 0.5)  # weight of references in the first, second and third sentence
+_QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
+_LETTERS: Final = 4  # of a word that counts, at least
+_STEM: Final = 5  # first letters by which words are compared: plurals and tenses count as one
+
+
+def passage_edges(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+    """Return [S, 2] in [0, 1] how well passages can begin, and end, with each sentence of a talk."""
+    return edges_of(checkpoints.load_arrays(STANDING), edge_inputs(texts, is_english=is_english))
+
+
+def edges_of(tensors: Mapping[str, FloatArray], inputs: FloatArray) -> FloatArray:
+    """Return [S, 2] what a model with `mean` [D], `weight` [2, D] and `bias` [2] says of inputs [S, D]."""
+    known = np.nan_to_num(inputs - tensors["mean"])
+    return logistic(known @ tensors["weight"].T + tensors["bias"])
+
+
+def edge_inputs(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+    """Return [S, D] what the model reads of each sentence of a talk, NaN where it is unknown."""
+    meanings = np.full((len(texts), DIMS[_ENCODER]), np.nan, np.float32)
+    if is_english and texts:
+        encode = load_text_encoder(_ENCODER).encode
+        meanings = embed_cached(texts, encode, checkpoints.sha256_of(_ENCODER))
+    nothing = 0 * meanings[:1]  # ahead of the talk and after it; NaN if meanings are
+    before, after = np.concatenate([nothing, meanings[:-1]]), np.concatenate([meanings[1:], nothing])
+    cosines = np.stack([(meanings * before).sum(axis=1), (meanings * after).sum(axis=1)], axis=1)
+    references = np.array([[_references(texts, at) if is_english else np.nan] for at in range(len(texts))])
+    facts = [_facts(texts), cosines, references.reshape(-1, 1)]
+    return np.hstack([meanings, before, after, *facts]).astype(np.float32)
+
+
+def is_question(text: str) -> bool:
+    return bool(_QUESTION.search(text.rstrip()))
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that may name its subject."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(
+        word[:_STEM]
+        for word in words_of(text)
+        if (len(word) >= _LETTERS or NO_BLANKS.search(word)) and word not in ENGLISH_STOP_WORDS
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text; of scripts without blanks between them, all pairs of letters."""
+    words = list[str]()
+    for word in re.findall(r"\w+", text.lower()):
+        words += map("".join, pairwise(word)) if NO_BLANKS.search(word) else [word]
+    return words
+
+
+def union(words: Sequence[Collection[str]]) -> set[str]:
+    return set[str]().union(*words)
+
+
+def _facts(texts: Sequence[str]) -> FloatArray:
+    """Return [S, 7]: whether the sentence, the one before and the one after ask; logarithms of the words of
+    the sentence and of the one after; the fractions of its words that are new, and that come again.
+    """
+    asks = [float(is_question(text)) for text in texts]
+    lengths = [float(np.log1p(len(words_of(text)))) for text in texts]
+    words = [stems_of(text) for text in texts]
+    rows = list[tuple[float, ...]]()
+    for at, mine in enumerate(words):
+        before, after = union(words[max(at - _NEAR, 0) : at]), union(words[at + 1 : at + 1 + _NEAR])
+        count = max(len(mine), 1)
+        new, again = len(mine - before) / count, len(mine & after) / count
+        is_last = at + 1 == len(texts)
+        neighbours = asks[at - 1] if at else 0.0, 0.0 if is_last else asks[at + 1]
+        rows.append((asks[at], *neighbours, lengths[at], 0.0 if is_last else lengths[at + 1], new, again))
+    return np.array(rows, np.float32).reshape(-1, 7)
+
+
+def _references(texts: Sequence[str], at: int) -> float:
+    """Return the weight of the loose references of a passage that begins with a sentence."""
+    loose = loose_references(texts[at : at + OPENING], texts[max(at - _NEAR, 0) : at])
+    return float(np.dot(loose, _LATER[: len(loose)]))
