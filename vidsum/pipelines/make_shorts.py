@@ -35,8 +35,8 @@ from vidsum.shots.slide_times import find_slides
 from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.picture_quality import quality_at
-from vidsum.summary.passage_edges import STANDING
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
+from vidsum.summary.sentence_marks import STANDING
 from vidsum.summary.settings import Selection, ShortSettings
 from vidsum.summary.short_passages import (
     ShortPassage,

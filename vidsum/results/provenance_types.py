@@ -281,7 +281,7 @@ class RecordedShorts(TypedDict):
     model_sha256: NotRequired[Sha256]
     map_sha256: Sha256
     text_weights_sha256: NotRequired[Sha256]
-    standing_sha256: NotRequired[Sha256]  # digest of the model of where passages of speech begin and end
+    standing_sha256: NotRequired[Sha256]  # digest of the models that mark sentences
 
 
 class ShortProvenance(VideoProvenance):

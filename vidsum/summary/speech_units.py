@@ -39,7 +39,7 @@ _VERB: Final = re.compile(
 @dataclass(frozen=True)
 class SpeechUnit:
     """Speech in [start_s, end_s), with its silence in [first_s, last_s), how certain it is, in [0, 1], and
-    its standing (`vidsum.summary.standing`).
+    what it is worth (`vidsum.summary.standing`).
     """
 
     start_s: float
@@ -121,7 +121,7 @@ def _units(
     Of those that are long enough, those that say more, if any.
     """
     units = [
-        replace(with_silence(sentences, run.first, run.last, length_s[0], duration_s), worth=run.standing)
+        replace(with_silence(sentences, run.first, run.last, length_s[0], duration_s), worth=run.worth)
         for run in runs
     ]
     fitting = [unit for unit in units if unit.last_s - unit.first_s <= length_s[1]]

@@ -1,12 +1,12 @@
-"""How well a passage of speech can begin and end with each sentence, for viewers who see nothing else.
+"""Marks of sentences of a talk: how well a passage can begin with each, end with it, and state its subject.
 
-A linear model reads a sentence x with its neighbours:
+Linear models read a sentence x with its neighbours:
 
-    begin = sigmoid(w_1 (x - mean) + b_1),    end = sigmoid(w_2 (x - mean) + b_2)
+    mark_k = sigmoid(w_k (x - mean) + b_k)
 
 x [D] has the meanings of the sentence, of the sentence before and of the sentence after, as MiniLM embeds
-them, and ten facts (`_facts`). Meanings and references are known in English only: elsewhere the mean stands
-for them. weights/standing.md has the labels and the measurements.
+them, ten facts and its place in the talk. Meanings and references are known in English only: elsewhere the
+mean stands for them. weights/standing.md has the labels and the measurements.
 """
 
 import re
@@ -32,19 +32,21 @@ _LETTERS: Final = 4  # of a word that counts, at least
 _STEM: Final = 5  # first letters by which words are compared: plurals and tenses count as one
 
 
-def passage_edges(texts: Sequence[str], *, is_english: bool) -> FloatArray:
-    """Return [S, 2] in [0, 1] how well passages can begin, and end, with each sentence of a talk."""
-    return edges_of(checkpoints.load_arrays(STANDING), edge_inputs(texts, is_english=is_english))
+def sentence_marks(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+    """Return [S, 3] in [0, 1] for each sentence of a talk: how well passages for viewers who see nothing else
+    can begin with it, and end, and how likely it is that it states the talk's subject or conclusion.
+    """
+    return marks_of(checkpoints.load_arrays(STANDING), mark_inputs(texts, is_english=is_english))
 
 
-def edges_of(tensors: Mapping[str, FloatArray], inputs: FloatArray) -> FloatArray:
-    """Return [S, 2] what a model with `mean` [D], `weight` [2, D] and `bias` [2] says of inputs [S, D]."""
+def marks_of(tensors: Mapping[str, FloatArray], inputs: FloatArray) -> FloatArray:
+    """Return [S, K] what models with `mean` [D], `weight` [K, D] and `bias` [K] say of inputs [S, D]."""
     known = np.nan_to_num(inputs - tensors["mean"])
     return logistic(known @ tensors["weight"].T + tensors["bias"])
 
 
-def edge_inputs(texts: Sequence[str], *, is_english: bool) -> FloatArray:
-    """Return [S, D] what the model reads of each sentence of a talk, NaN where it is unknown."""
+def mark_inputs(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+    """Return [S, D] what the models read of each sentence of a talk, NaN where it is unknown."""
     meanings = np.full((len(texts), DIMS[_ENCODER]), np.nan, np.float32)
     if is_english and texts:
         encode = load_text_encoder(_ENCODER).encode
@@ -53,7 +55,7 @@ def edge_inputs(texts: Sequence[str], *, is_english: bool) -> FloatArray:
     before, after = np.concatenate([nothing, meanings[:-1]]), np.concatenate([meanings[1:], nothing])
     cosines = np.stack([(meanings * before).sum(axis=1), (meanings * after).sum(axis=1)], axis=1)
     references = np.array([[_references(texts, at) if is_english else np.nan] for at in range(len(texts))])
-    facts = [_facts(texts), cosines, references.reshape(-1, 1)]
+    facts = [_facts(texts), cosines, references.reshape(-1, 1), _places(meanings)]
     return np.hstack([meanings, before, after, *facts]).astype(np.float32)
 
 
@@ -100,6 +102,16 @@ def _facts(texts: Sequence[str]) -> FloatArray:
         neighbours = asks[at - 1] if at else 0.0, 0.0 if is_last else asks[at + 1]
         rows.append((asks[at], *neighbours, lengths[at], 0.0 if is_last else lengths[at + 1], new, again))
     return np.array(rows, np.float32).reshape(-1, 7)
+
+
+def _places(meanings: FloatArray) -> FloatArray:
+    """Return [S, 3]: the cosine of a sentence's meaning with the mean of the talk; the sentence's place, from
+    0 to 1, and how far it is from the middle.
+    """
+    mean = meanings.mean(axis=0) if len(meanings) else np.zeros(meanings.shape[1])
+    central = meanings @ (mean / max(np.linalg.norm(mean), 1e-9))
+    places = np.arange(len(meanings)) / max(len(meanings), 1)
+    return np.stack([central, places, np.abs(places - 0.5)], axis=1)
 
 
 def _references(texts: Sequence[str], at: int) -> float:

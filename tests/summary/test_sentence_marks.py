@@ -1,4 +1,4 @@
-"""Where passages of speech can begin and end."""
+"""Marks of sentences: where passages can begin and end, and what states the subject."""
 
 import json
 from math import exp, isnan
@@ -13,7 +13,7 @@ from docs.benchmarks.references import LABELLED
 from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from vidsum import checkpoints
 from vidsum.grounding.text_encoders import load_text_encoder
-from vidsum.summary.passage_edges import STANDING, edge_inputs, edges_of, is_question, passage_edges
+from vidsum.summary.sentence_marks import STANDING, is_question, mark_inputs, marks_of, sentence_marks
 
 TALK = [QUESTION, LATE, "So they came.", CAST, OLD]
 
@@ -23,13 +23,13 @@ def test_sentences_that_need_others_begin_worse() -> None:
     begins, needs = list[float](), list[bool]()
     for speech in json.loads(LABELLED.read_text(encoding="utf-8"))["speeches"]:
         texts = [part["text"] for part in speech["sentences"]]
-        begins += passage_edges(texts, is_english=True)[:, 0].tolist()
+        begins += sentence_marks(texts, is_english=True)[:, 0].tolist()
         needs += [part["needs"] for part in speech["sentences"]]
     assert roc_auc_score(needs, [-begin for begin in begins]) > 0.72  # .5 is chance
 
 
 def test_inputs_are_meanings_and_facts() -> None:
-    rows = edge_inputs(TALK, is_english=True)
+    rows = mark_inputs(TALK, is_english=True)
     meanings = load_text_encoder("minilm").encode(TALK)
     np.testing.assert_allclose(rows[2, :384], meanings[2], atol=1e-5)
     np.testing.assert_allclose(rows[2, 384:768], meanings[1], atol=1e-5)
@@ -43,42 +43,52 @@ def test_inputs_are_meanings_and_facts() -> None:
 
 def test_words_are_new_or_come_again() -> None:
     bees = "Bees make honey."
-    (_, new, again), (_, later, never) = edge_inputs([bees, bees], is_english=False)[:, 1156:1159]
+    (_, new, again), (_, later, never) = mark_inputs([bees, bees], is_english=False)[:, 1156:1159]
     assert (new, again, later, never) == (1, 1, 0, 0)
 
 
+def test_places_are_likeness_to_the_talk_and_distance_from_its_middle() -> None:
+    rows, meanings = mark_inputs(TALK, is_english=True), load_text_encoder("minilm").encode(TALK)
+    mean = meanings.mean(axis=0)
+    np.testing.assert_allclose(rows[:, 1162], meanings @ mean / np.linalg.norm(mean), atol=1e-5)
+    np.testing.assert_allclose(
+        rows[:, 1163:], [[0, 0.5], [0.2, 0.3], [0.4, 0.1], [0.6, 0.1], [0.8, 0.3]], atol=1e-6
+    )
+
+
 def test_meanings_and_references_are_unknown_in_other_languages() -> None:
-    rows = edge_inputs(TALK, is_english=False)
+    rows = mark_inputs(TALK, is_english=False)
     assert np.isnan(rows[:, :1152]).all()
-    assert np.isnan(rows[:, 1159:]).all()
-    np.testing.assert_array_equal(rows[:, 1152:1159], edge_inputs(TALK, is_english=True)[:, 1152:1159])
+    assert np.isnan(rows[:, 1159:1163]).all()
+    known = [*range(1152, 1159), 1163, 1164]
+    np.testing.assert_array_equal(rows[:, known], mark_inputs(TALK, is_english=True)[:, known])
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_edges_are_logistic_functions_of_what_is_known(n: int, d: int, seed: int) -> None:
+def test_marks_are_logistic_functions_of_what_is_known(n: int, d: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    mean, weight, bias = rng.normal(size=d), rng.normal(size=(2, d)), rng.normal(size=2)
+    mean, weight, bias = rng.normal(size=d), rng.normal(size=(3, d)), rng.normal(size=3)
     inputs = np.where(rng.random((n, d)) < 0.3, np.nan, rng.normal(size=(n, d)))
-    edges = edges_of({"mean": mean, "weight": weight, "bias": bias}, inputs)
-    for row, answers in zip(inputs, edges, strict=True):
-        for end in range(2):
-            known = [(x - m) * w for x, m, w in zip(row, mean, weight[end], strict=True) if not isnan(x)]
-            assert answers[end] == pytest.approx(1 / (1 + exp(-sum(known) - bias[end])), rel=1e-5)
+    marks = marks_of({"mean": mean, "weight": weight, "bias": bias}, inputs)
+    for row, answers in zip(inputs, marks, strict=True):
+        for mark in range(3):
+            known = [(x - m) * w for x, m, w in zip(row, mean, weight[mark], strict=True) if not isnan(x)]
+            assert answers[mark] == pytest.approx(1 / (1 + exp(-sum(known) - bias[mark])), rel=1e-5)
 
 
-def test_model_has_the_inputs() -> None:
+def test_models_have_the_inputs() -> None:
     tensors = checkpoints.load_arrays(STANDING)
-    width = edge_inputs(TALK, is_english=False).shape[1]
+    width = mark_inputs(TALK, is_english=False).shape[1]
     assert {name: tensor.shape for name, tensor in tensors.items()} == {
         "mean": (width,),
-        "weight": (2, width),
-        "bias": (2,),
+        "weight": (3, width),
+        "bias": (3,),
     }
 
 
 @pytest.mark.parametrize("is_english", [True, False])
-def test_a_talk_without_sentences_has_no_edges(is_english: bool) -> None:
-    assert passage_edges([], is_english=is_english).shape == (0, 2)
+def test_a_talk_without_sentences_has_no_marks(is_english: bool) -> None:
+    assert sentence_marks([], is_english=is_english).shape == (0, 3)
 
 
 @pytest.mark.parametrize(("text", "asks"), [('"Why?"', True), ("Why not.", False), ("为什么？", True)])
