@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "transcribe": ("transcribe", "a.mp4", "--format", "srt"),
     "export": ("export", "done_shots.json", "--format", "edl", "--media", "relative"),
     "reel": ("reel", "a.mp4", "b.mp4", "-o", "film.mp4", "--budget", "8s"),
+    "shorts": ("shorts", "a.mp4", "--in", "picture", "--length", "3s-8s", "-n", "2"),
     "jobs": ("highlights", "a.mp4", "b.mp4", "--jobs", "2", "--plot"),
 }
 

@@ -38,7 +38,7 @@ class StandingRun:
 
     @property
     def worth(self) -> float:
-        """What it is worth in a summary: the geometric mean of the parts of its standing and `subject`."""
+        """The value in a summary, in [0, 1]: the geometric mean of the parts of its standing and `subject`."""
         return float((self.standing**4 * self.subject) ** 0.2)
 
 
