@@ -28,8 +28,9 @@ from vidsum.description.words import log_shares, parents_of, read_words, standar
 from vidsum.description.writers import SeenSegments, write_words
 from vidsum.features.settings import Extraction
 from vidsum.grounding.actions import segment_actions
-from vidsum.pipelines.describe import MIN_SURE, SHOTS, describe, segment_rows
+from vidsum.pipelines.describe import MIN_SURE, SHOTS, describe
 from vidsum.pipelines.embedding import open_in_space
+from vidsum.pipelines.segment_features import see_segments, segment_rows
 from vidsum.shots.segmentation import find
 from vidsum.types import FloatArray
 
@@ -114,7 +115,7 @@ def see(path: Path) -> SeenSegments:
     (features, movement), pictures = open_in_space("vse", path, Extraction(), actions=True).read()
     shots = find(features, SHOTS, pictures)
     actions = segment_actions(movement, shots.intervals, shots.edges_s)
-    return SeenSegments(segment_rows(features, shots.intervals), actions)
+    return see_segments(features, shots.intervals, "vse", actions)
 
 
 def print_exchange(folder: Path | None) -> None:
@@ -139,9 +140,12 @@ def exchanged(clip: SeenSegments, other: SeenSegments) -> dict[str, SeenSegments
     """A clip with the pictures or the actions of another one, or without actions."""
     assert clip.actions is not None
     assert other.actions is not None
+    assert clip.objects is not None
+    assert other.objects is not None
     rows, actions = np.resize(other.rows, clip.rows.shape), np.resize(other.actions, clip.actions.shape)
+    objects = np.resize(other.objects, clip.objects.shape)
     return {
-        "other pictures": replace(clip, rows=rows),
+        "other pictures": replace(clip, rows=rows, objects=objects),
         "other actions": replace(clip, actions=actions),
         "no actions": replace(clip, actions=None),
     }
