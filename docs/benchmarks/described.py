@@ -100,7 +100,7 @@ def judged_clips(folder: Path | None) -> Iterator[tuple[dict[str, str], Path | N
 def print_clips(folder: Path | None) -> None:
     """Print the judgements, and what is said now where it is another text."""
     rows = list(judged_clips(folder))
-    for kind in ("shared", "independent", "scenes"):
+    for kind in ("shared", "independent", "scenes", "unseen"):
         for column in ("judgement", "before"):
             counts = Counter(row[column] for row, _ in rows if row["set"] == kind)
             print(f"{kind}, {column}: {dict(counts.most_common())}")

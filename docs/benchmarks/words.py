@@ -101,7 +101,6 @@ def compare(paths: Sequence[Path]) -> tuple[FloatArray, FloatArray]:
     """How near pictures are to each word, [N, P], and their `animal_shares` [N]."""
     features, network = encode_views(paths, 1)[0], get_extractor(describe(EXTRACTOR))
     logits = network.logits(features)
-    assert logits is not None
     return standard_scores("vse", load_map()(features)), animal_shares(softmax(logits))
 
 
