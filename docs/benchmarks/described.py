@@ -6,7 +6,7 @@ First, of the shots of described_shots.json in halves: the activities of a confi
 pictures alone, right and all. Then the descriptions of the clips of described_clips.csv: what was judged, and
 what is said now where it differs. Last, how many of the lines of these clips stay the same if the pictures or
 the actions of another clip stand for theirs. CLIPS has the clips of `docs.benchmarks.action_moments`, FOLDER
-those that the CSV lists as independent, by the names that they have in their repositories.
+those that the CSV lists with a source, by the names that it gives them.
 """
 
 import csv
