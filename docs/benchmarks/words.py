@@ -59,8 +59,8 @@ class Pictures:
 
     def half(self, first: int) -> "Pictures":
         """Every second picture."""
-        scores, animals, truth = (rows[first::2] for rows in (self.scores, self.animals, self.truth))
-        return replace(self, scores=scores, animals=animals, truth=truth)
+        rows = slice(first, None, 2)
+        return replace(self, scores=self.scores[rows], animals=self.animals[rows], truth=self.truth[rows])
 
     def chances(self) -> FloatArray:
         """The probabilities of words, [N, P]."""

@@ -22,7 +22,7 @@ _ANIMAL: Final = "an animal"
 def animal_shares(objects: FloatArray) -> FloatArray:
     """Return [N] the sums of ImageNet's animals, those of `_LEAST` or more, of probabilities [N, 1000]."""
     animals = objects[:, :N_ANIMALS]
-    return np.where(animals >= _LEAST, animals, 0).sum(axis=1, dtype=np.float32)
+    return np.asarray(np.where(animals >= _LEAST, animals, 0).sum(axis=1), np.float32)
 
 
 def weigh_animals(chances: FloatArray, shares: FloatArray) -> FloatArray:
