@@ -6,7 +6,7 @@ First, of the shots of described_shots.json in halves: the activities of a confi
 pictures alone, right and all. Then the descriptions of the clips of described_clips.csv: what was judged, and
 what is said now where it differs. Last, how many of the lines of these clips stay the same if the pictures or
 the actions of another clip stand for theirs. CLIPS has the clips of `docs.benchmarks.action_moments`, FOLDER
-those that the CSV lists as independent, by the names that they have in their repositories.
+those that the CSV lists with a source, by the names that it gives them.
 """
 
 import csv
@@ -28,8 +28,9 @@ from vidsum.description.words import log_shares, parents_of, read_words, standar
 from vidsum.description.writers import SeenSegments, write_words
 from vidsum.features.settings import Extraction
 from vidsum.grounding.actions import segment_actions
-from vidsum.pipelines.describe import MIN_SURE, SHOTS, describe, segment_rows
+from vidsum.pipelines.describe import MIN_SURE, SHOTS, describe
 from vidsum.pipelines.embedding import open_in_space
+from vidsum.pipelines.segment_features import see_segments, segment_rows
 from vidsum.shots.segmentation import find
 from vidsum.types import FloatArray
 
@@ -99,7 +100,7 @@ def judged_clips(folder: Path | None) -> Iterator[tuple[dict[str, str], Path | N
 def print_clips(folder: Path | None) -> None:
     """Print the judgements, and what is said now where it is another text."""
     rows = list(judged_clips(folder))
-    for kind in ("shared", "independent", "scenes"):
+    for kind in ("shared", "independent", "scenes", "unseen"):
         for column in ("judgement", "before"):
             counts = Counter(row[column] for row, _ in rows if row["set"] == kind)
             print(f"{kind}, {column}: {dict(counts.most_common())}")
@@ -114,7 +115,7 @@ def see(path: Path) -> SeenSegments:
     (features, movement), pictures = open_in_space("vse", path, Extraction(), actions=True).read()
     shots = find(features, SHOTS, pictures)
     actions = segment_actions(movement, shots.intervals, shots.edges_s)
-    return SeenSegments(segment_rows(features, shots.intervals), actions)
+    return see_segments(features, shots.intervals, "vse", actions)
 
 
 def print_exchange(folder: Path | None) -> None:
@@ -139,9 +140,12 @@ def exchanged(clip: SeenSegments, other: SeenSegments) -> dict[str, SeenSegments
     """A clip with the pictures or the actions of another one, or without actions."""
     assert clip.actions is not None
     assert other.actions is not None
+    assert clip.objects is not None
+    assert other.objects is not None
     rows, actions = np.resize(other.rows, clip.rows.shape), np.resize(other.actions, clip.actions.shape)
+    objects = np.resize(other.objects, clip.objects.shape)
     return {
-        "other pictures": replace(clip, rows=rows),
+        "other pictures": replace(clip, rows=rows, objects=objects),
         "other actions": replace(clip, actions=actions),
         "no actions": replace(clip, actions=None),
     }

@@ -25,8 +25,11 @@ import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
 from vidsum.description import words as lists
+from vidsum.description.animals import animal_shares, weigh_animals
 from vidsum.description.words import choose_words, read_words, standard_scores, word_probabilities
-from vidsum.grounding.vse_map import load_map
+from vidsum.features import describe, get_extractor
+from vidsum.grounding.vse_map import EXTRACTOR, load_map
+from vidsum.models.scaling import softmax
 from vidsum.pipelines.describe import MIN_SURE, MIN_SURE_IN_GAPS
 from vidsum.types import BoolArray, FloatArray
 from vidsum.weights.recipes.vse_data import read_pictures
@@ -51,11 +54,17 @@ class Pictures:
     name: str
     weight: float
     scores: FloatArray  # [N, P] `standard_scores`
+    animals: FloatArray  # [N] `animal_shares`
     truth: BoolArray  # [N, P] of each word
 
     def half(self, first: int) -> "Pictures":
         """Every second picture."""
-        return replace(self, scores=self.scores[first::2], truth=self.truth[first::2])
+        rows = slice(first, None, 2)
+        return replace(self, scores=self.scores[rows], animals=self.animals[rows], truth=self.truth[rows])
+
+    def chances(self) -> FloatArray:
+        """The probabilities of words, [N, P]."""
+        return weigh_animals(word_probabilities(self.scores), self.animals)
 
 
 def stem(word: str) -> str:
@@ -88,16 +97,18 @@ def truth_of(sentences: Sequence[Sequence[str]], least: int) -> BoolArray:
     return np.asarray(counts >= least)
 
 
-def compare(paths: Sequence[Path]) -> FloatArray:
-    """How near pictures are to each word, [N, P]."""
-    return standard_scores("vse", load_map()(encode_views(paths, 1)[0]))
+def compare(paths: Sequence[Path]) -> tuple[FloatArray, FloatArray]:
+    """How near pictures are to each word, [N, P], and their `animal_shares` [N]."""
+    features, network = encode_views(paths, 1)[0], get_extractor(describe(EXTRACTOR))
+    logits = network.logits(features)
+    return standard_scores("vse", load_map()(features)), animal_shares(softmax(logits))
 
 
 def photographs(folder: Path) -> Pictures:
     """The held-out photographs of Flickr8k."""
     pictures = [picture for picture in read_pictures(folder, ("flickr8k",)) if picture.split == "test"]
     truth = truth_of([picture.sentences for picture in pictures], 1)
-    return Pictures("photographs", 0.1, compare([picture.path for picture in pictures]), truth)
+    return Pictures("photographs", 0.1, *compare([picture.path for picture in pictures]), truth)
 
 
 def tested_frames(folder: Path) -> dict[Path, list[str]]:
@@ -115,7 +126,7 @@ def tested_frames(folder: Path) -> dict[Path, list[str]]:
 def frames(folder: Path) -> Pictures:
     """The frames of MSR-VTT."""
     chosen = tested_frames(folder)
-    return Pictures("frames", 1.0, compare([*chosen]), truth_of([*chosen.values()], 2))
+    return Pictures("frames", 1.0, *compare([*chosen]), truth_of([*chosen.values()], 2))
 
 
 @contextmanager
@@ -132,7 +143,7 @@ def doubtful(parts: Sequence[Pictures]) -> frozenset[str]:
     words, right, count = read_words(), np.zeros(len(read_words())), np.zeros(len(read_words()))
     with marking(frozenset()):
         for part in parts:
-            for chances, truth in zip(word_probabilities(part.scores), part.truth, strict=True):
+            for chances, truth in zip(part.chances(), part.truth, strict=True):
                 chosen = choose_words(chances, MIN_SURE["words"])
                 right[chosen] += part.weight * truth[chosen]
                 count[chosen] += part.weight
@@ -161,9 +172,9 @@ def measure(name: str, part: Pictures, chosen: Sequence[Sequence[int]]) -> None:
     print(f"| {part.name}, {name} | {' | '.join(cells)} |", flush=True)
 
 
-def choose(scores: FloatArray, min_sure: float) -> list[list[int]]:
+def choose(part: Pictures, min_sure: float) -> list[list[int]]:
     """The words of each picture."""
-    return [choose_words(chances, min_sure) for chances in word_probabilities(scores)]
+    return [choose_words(chances, min_sure) for chances in part.chances()]
 
 
 def main() -> None:
@@ -178,15 +189,16 @@ def main() -> None:
     print("\n| | right | half | wrong | silent | right of those said |\n|---|---|---|---|---|---|")
     for part in parts:
         with marking(frozenset()):
-            measure(f"{usual}, no marks", part, choose(part.scores, usual))
+            measure(f"{usual}, no marks", part, choose(part, usual))
         chosen: list[list[int]] = [[] for _ in part.scores]
         for first in (0, 1):
             with marking(marks[1 - first]):
-                chosen[first::2] = choose(part.scores[first::2], usual)
+                chosen[first::2] = choose(part.half(first), usual)
         measure(f"{usual}, marks of the other half", part, chosen)
-        measure(f"{usual}", part, choose(part.scores, usual))
-        measure(f"{sure}", part, choose(part.scores, sure))
-        others = np.random.default_rng(0).permutation(part.scores)
+        measure(f"{usual}", part, choose(part, usual))
+        measure(f"{sure}", part, choose(part, sure))
+        order = np.random.default_rng(0).permutation(len(part.scores))
+        others = replace(part, scores=part.scores[order], animals=part.animals[order])
         measure(f"{usual}, words of other pictures", part, choose(others, usual))
         measure("a constant line", part, [[numbers[word] for word in _CONSTANT]] * len(part.scores))
 

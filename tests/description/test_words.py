@@ -91,9 +91,11 @@ def test_other_words_are_not_likely(greyhound_values: FloatArray) -> None:
         ({"a_vehicle": 0.95, "a_car": 0.95, "a_taxi": 0.95}, ["a taxi"]),
         ({"a_vehicle": 0.7, "a_car": 0.39, "a_taxi": 0.39}, ["a vehicle"]),
         ({"a_vehicle": 0.49}, []),
+        ({"a_vehicle": 0.93, "a_car": 0.49}, ["a vehicle"]),
+        ({"a_vehicle": 0.58, "a_car": 0.49, "a_hat": 0.7}, ["a hat", "a car"]),  # nearly as sure
         ({"an_animal": 0.89, "a_dog": 0.89}, ["an animal"]),  # the name of many other animals
     ],
-    ids=["hardly sure", "sure", "only the vehicle", "not sure", "dog"],
+    ids=["hardly sure", "sure", "only the vehicle", "not sure", "less sure", "nearly as sure", "dog"],
 )
 def test_specific_name_is_for_sure_looks_only(sure: dict[str, float], chosen: list[str]) -> None:
     assert texts(choose_words(chances(**sure), 0.5)) == chosen
@@ -148,6 +150,15 @@ def test_activity_is_named_from_the_limit_of_activities(sure: float, chosen: lis
 def test_somebody_who_talks_is_more_than_a_person(who: str, chosen: list[str]) -> None:
     values = chances(**{"a_person": 0.9, "talking": 0.9, who: 0.91})
     assert texts(choose_words(values, 0.5)) == chosen
+
+
+def test_only_the_place_is_said_of_a_cartoon() -> None:
+    values = chances(a_cartoon=0.8, a_child=0.9, playing_a_video_game=0.9, in_a_forest=0.8)
+    assert texts(choose_words(values, 0.5)) == ["a cartoon", "in a forest"]
+
+
+def test_child_that_hardly_resembles_a_cartoon_is_no_cartoon() -> None:
+    assert choose_words(chances(a_cartoon=0.56, a_child=0.9), 0.65) == []
 
 
 def test_activity_is_as_likely_as_its_likelier_source() -> None:

@@ -26,6 +26,7 @@ from vidsum.description.writers import (
     write_words,
 )
 from vidsum.errors import InputError
+from vidsum.features.extractor import read_class_names
 from vidsum.features.movinet import action_names
 from vidsum.types import FloatArray
 
@@ -116,6 +117,14 @@ def test_surest_word_gives_the_confidence(dog_scores: FloatArray) -> None:
 def test_picture_without_a_sure_word_has_no_text() -> None:
     _, second = write_words(SeenSegments(vectors(1, 2)), "vse", 0.6)
     assert (second.text, second.confidence) == ("", 0.0)
+
+
+@pytest.mark.usefixtures("dog_scores")
+def test_animal_that_the_network_of_objects_names_is_said() -> None:
+    objects = np.full((2, 1000), 1e-4, np.float32)
+    objects[1, read_class_names("imagenet").index("tabby")] = 0.9
+    _, second = write_words(SeenSegments(vectors(1, 2), objects=objects), "vse", 0.6)
+    assert (second.text, second.confidence) == ("An animal.", pytest.approx(0.8))
 
 
 @pytest.mark.usefixtures("dog_scores")

@@ -33,7 +33,8 @@ DOUBTFUL_SURE: Final = 0.75
 called a woman, a child or an athlete: a wrong guess offends."""
 SCENE_SURE: Final = 0.65  # confidence from which an activity or a place is named
 _PERSON: Final = "a person"
-_MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
+_CARTOON: Final = "a cartoon"
+_MARGIN = 0.1  # by how much other words may be less sure than the surest, and a word than its parent
 _RARE = 3e-4  # what is added to every share: a word that people never mentioned is not impossible
 _MOST: Final = {"thing": 2, "activity": 1, "place": 1}  # words of each kind in a description, in its order
 
@@ -126,26 +127,41 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
 
     Of the words that are sure enough, without their parents, the likeliest below each topmost parent can be
     taken, first those that say most: by probability times -log share. Only a man, women and so on are said to
-    be talking: of pictures without anybody, "a person, talking" is the likeliest. None if nothing is sure, or
-    only that there is a person, indoors or outdoors.
+    be talking: of pictures without anybody, "a person, talking" is the likeliest. Of a cartoon only the place
+    is said: drawings resemble children, toys and games. None if nothing is sure, or only that there is a
+    person, indoors or outdoors.
     """
     words, says = read_words(), -chances * log_shares()
-    limits = np.array([_limit(word) for word in words])
-    sure = np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist()
-    general = {above for number in sure for above in parents_of(number)}
-    ranked = sorted((number for number in sure if number not in general), key=lambda number: chances[number])
+    ranked = sorted(_sure_words(chances, min_sure), key=lambda number: chances[number])
     chosen: list[int] = []
     for kind, most in _MOST.items():
         of_kind = [number for number in ranked if words[number].kind == kind]
         best = {_top(number): number for number in of_kind}  # the last is the likeliest
         first = sorted(best.values(), key=lambda number: -float(says[number]))[:most]
         chosen += sorted(first, key=lambda number: -float(chances[number]))
+    if any(words[number].text == _CARTOON for number in chosen):
+        chosen = [n for n in chosen if words[n].text == _CARTOON or words[n].kind == "place"]
     if not any(_top(number) == _PERSON and words[number].text != _PERSON for number in chosen):
         chosen = [number for number in chosen if _top(number) != "talking"]
     is_telling = any(
         _top(number) != _PERSON and words[number].text not in ("indoors", "outdoors") for number in chosen
     )
     return chosen if is_telling and chances[chosen].max(initial=0) >= min_sure else []
+
+
+def _sure_words(chances: FloatArray, min_sure: float) -> set[int]:
+    """Return the words that are sure enough, each the closest name of what is seen.
+
+    A word stands for its parent if it is sure by itself, or nearly as sure: "a vehicle" of .9 is no car
+    of .6.
+    """
+    words, limits = read_words(), np.array([_limit(word) for word in read_words()])
+    sure = set(np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist())
+    for number in sorted(sure):
+        parent = words[number].parent
+        if parent in sure and chances[number] < min(min_sure, chances[parent] - _MARGIN):
+            sure.remove(number)
+    return sure - {above for number in sure for above in parents_of(number)}
 
 
 def is_elsewhere(place: int, before: int | None) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.activities import activity_probabilities
+from vidsum.description.animals import animal_shares, weigh_animals
 from vidsum.description.words import (
     choose_words,
     is_elsewhere,
@@ -58,6 +59,7 @@ class SeenSegments:
 
     rows: FloatArray  # [N, D] the mean of their rows in the space, of length 1
     actions: FloatArray | None = None  # [N, 600] probabilities of actions, where they were looked for
+    objects: FloatArray | None = None  # [N, 1000] probabilities of ImageNet's classes, in `vse`
 
 
 Writer = Callable[[SeenSegments], list[Sentence]]
@@ -81,7 +83,10 @@ def write_words(
     """
     words, sentences, last = read_words(), list[Sentence](), None
     moving = None if seen.actions is None else activity_probabilities(seen.actions)
-    for chances in word_probabilities(standard_scores(space, seen.rows), moving):
+    probabilities = word_probabilities(standard_scores(space, seen.rows), moving)
+    if seen.objects is not None:
+        probabilities = weigh_animals(probabilities, animal_shares(seen.objects))
+    for chances in probabilities:
         chosen = choose_words(chances, min_sure)
         by_kind = {words[number].kind: number for number in chosen}
         place = by_kind.get("place")

@@ -26,10 +26,11 @@ from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.provenance import digest_of
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.describe import MIN_SURE, segment_means, segment_rows
+from vidsum.pipelines.describe import MIN_SURE
 from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.read_text import find_screen_text
+from vidsum.pipelines.segment_features import segment_means, segment_rows
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech_evidence import plan_speech
 from vidsum.pipelines.transcribe import describe_doubtful

@@ -15,7 +15,6 @@ from vidsum import checkpoints
 from vidsum.description.settings import Describing
 from vidsum.description.writers import (
     Bank,
-    SeenSegments,
     Sentence,
     Writer,
     read_bank,
@@ -30,12 +29,12 @@ from vidsum.grounding.spaces import describe_space, extraction_for, resolve_spac
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.cache import cached_rows
 from vidsum.io.provenance import identify_file
-from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe_by_vlm import ask_model, model_facts
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.segment_features import see_segments, segment_means
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.subtitles import read_cues
 from vidsum.pipelines.transcribe import read_blocks
@@ -147,7 +146,7 @@ class _Work:
             warnings += messages
         else:
             actions = segment_actions(movement[0], segments, shots.edges_s) if movement else None
-            sentences = write(SeenSegments(segment_rows(features, segments, facts["space"]), actions))
+            sentences = write(see_segments(features, segments, facts["space"], actions))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if write is not None:
@@ -317,22 +316,6 @@ class _SentenceFile:
 @cached_model(maxsize=1)
 def _bank(file: _SentenceFile) -> Bank:
     return read_bank(file.path, file.progress)
-
-
-def segment_rows(features: Features, segments: Sequence[Interval], space: str = MAP) -> FloatArray:
-    """Return [N, D] the rows of segments in a space, of length 1, from the features that it needs."""
-    return unit_rows(segment_means(describe_space(space).rows_of(features), features, segments))
-
-
-def segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
-    """Return [N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
-    middles = features.timestamps + features.covers_s / 2
-    means = []
-    for start_s, end_s in segments:
-        low, high = np.searchsorted(middles, (start_s, end_s))
-        nearest = int(np.abs(middles - (start_s + end_s) / 2).argmin())
-        means.append(rows[low:high].mean(axis=0) if low < high else rows[nearest])
-    return np.array(means, np.float32)
 
 
 def join_descriptions(

@@ -20,9 +20,10 @@ from vidsum.grounding.spaces import extraction_for
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.models.scaling import LEAST_IMPORTANCE, logit
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.describe import MIN_SURE, segment_rows
+from vidsum.pipelines.describe import MIN_SURE
 from vidsum.pipelines.keywords import ShortOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
+from vidsum.pipelines.segment_features import segment_rows
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech_evidence import plan_speech
 from vidsum.pipelines.transcribe import describe_doubtful
