@@ -2,6 +2,7 @@
 
 import json
 from math import exp, isnan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,13 +20,13 @@ TALK = [QUESTION, LATE, "So they came.", CAST, OLD]
 
 
 def test_sentences_that_need_others_begin_worse() -> None:
-    """Labels by another reader, of two speeches and a hearing that did not fit the model."""
+    """Labels by another reader, of two speeches and a hearing that did not fit the models."""
     begins, needs = list[float](), list[bool]()
     for speech in json.loads(LABELLED.read_text(encoding="utf-8"))["speeches"]:
         texts = [part["text"] for part in speech["sentences"]]
         begins += sentence_marks(texts, is_english=True)[:, 0].tolist()
         needs += [part["needs"] for part in speech["sentences"]]
-    assert roc_auc_score(needs, [-begin for begin in begins]) > 0.72  # .5 is chance
+    assert roc_auc_score(needs, [-begin for begin in begins]) > 0.77  # .5 is chance, .79 loose references
 
 
 def test_inputs_are_meanings_and_facts() -> None:
@@ -84,6 +85,13 @@ def test_models_have_the_inputs() -> None:
         "weight": (3, width),
         "bias": (3,),
     }
+
+
+def test_long_talks_report_how_many_sentences_are_embedded(own_home: Path) -> None:
+    steps = list[tuple[str, float, float]]()
+    texts = [f"Printer number {n} casts letters." for n in range(3)]
+    mark_inputs(texts, is_english=True, progress=lambda *step: steps.append(step))
+    assert steps == [("sentences embedded", 3, 3)]
 
 
 @pytest.mark.parametrize("is_english", [True, False])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.test_spoken import transcript
-from tests.summary.standing_texts import CAST, LATE, OLD
+from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from tests.summary.test_speech_units import said
 from vidsum.summary.objective import Objective
 from vidsum.summary.short_passages import ShortPassage, choose_passages, find_scenes, find_thoughts
@@ -29,6 +29,15 @@ def thoughts(
 
 def test_neighbouring_sentences_make_passages() -> None:
     assert thoughts(OLD, LATE) == [OLD, f"{OLD} {LATE}", LATE]
+
+
+def test_first_short_of_a_talk_neither_begins_in_the_middle_nor_asks() -> None:
+    talk = [OLD, "But they came to it late, as we said.", LATE, QUESTION, CAST, "So that is what they did."]
+    words = [word for n, text in enumerate(talk) for word in said(6.0 * n + 1, text)]
+    passages = find_thoughts(transcript(*words), NO_CUTS, (10.0, 25.0))
+    best = max(passages, key=lambda part: part.standing)
+    assert best.texts[0] in (OLD, LATE, CAST)
+    assert best.texts[-1] != QUESTION
 
 
 def test_advertisements_make_no_passages() -> None:

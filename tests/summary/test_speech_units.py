@@ -41,17 +41,17 @@ def texts_of(
 
 
 def test_runs_that_stand_by_themselves_are_units() -> None:
-    assert texts_of(OLD, "But it came late.", CAST, longest_s=8.0) == [OLD, CAST]
+    assert texts_of(OLD, "But it came late.", CAST, longest_s=12.0, every_s=12.0) == [OLD, CAST]
 
 
-def test_units_do_not_overlap_and_fill_a_little_more_than_the_budget() -> None:
+def test_units_do_not_overlap_and_fit_into_the_budget() -> None:
     texts = [f"Maria{n} walks home with bread{n} and water{n}." for n in range(40)]
     units = find_speech_units(
         transcript(*[w for n, text in enumerate(texts) for w in said(6.0 * n, text)]), 2.0, 60.0
     )
     spans = [(unit.first_s, unit.last_s) for unit in units.units]
     assert all(one[1] <= two[0] for one, two in itertools.pairwise(spans))
-    assert 60 < sum(end_s - start_s for start_s, end_s in spans) < 120
+    assert 40 < sum(end_s - start_s for start_s, end_s in spans) <= 60
 
 
 def test_no_unit_reaches_into_what_is_decided() -> None:
@@ -71,10 +71,10 @@ def test_longer_units_come_before_shorter_ones() -> None:
 
 
 def test_units_have_little_silence() -> None:
-    units = find_speech_units(transcript(*said(1.0, OLD), *said(7.0, LATE)), 2.0, 8.0).units
+    units = find_speech_units(transcript(*said(1.0, OLD), *said(13.0, LATE)), 2.0, 12.0).units
     assert [(unit.first_s, unit.last_s) for unit in units] == [
         pytest.approx((0.7, 6.2)),
-        pytest.approx((6.7, 11.7)),
+        pytest.approx((12.7, 17.7)),
     ]
 
 
@@ -85,7 +85,7 @@ def test_question_goes_with_its_answer() -> None:
 
 
 def test_sentences_that_need_others_are_units_where_nothing_else_fits() -> None:
-    assert texts_of(QUESTION, "But late.", longest_s=4.5) == [QUESTION, "But late."]
+    assert texts_of(QUESTION, "But late.", longest_s=4.5) == [QUESTION]
 
 
 def test_beginnings_of_sentences_come_before_other_parts() -> None:
@@ -120,7 +120,7 @@ def test_greetings_are_no_units_where_something_is_said() -> None:
 
 
 def test_dots_without_a_word_are_no_sentences() -> None:
-    assert texts_of(OLD, ".", LATE) == [OLD, LATE]
+    assert texts_of(OLD, ".", LATE, longest_s=12.0, every_s=12.0) == [OLD, LATE]
 
 
 def test_uncertain_speech_counts_half() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.evidence.test_spoken import transcript
 from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from vidsum.results.sentences import SpokenSentence
-from vidsum.summary.standing import LEAST, are_whole, pauses, runs_of, standing_runs
+from vidsum.summary.content_words import content_words
+from vidsum.summary.standing import StandingRun, are_whole, pauses, runs_of, standing_runs
 
 
 def spoken(*texts: str, every_s: float = 6.0) -> list[SpokenSentence]:
@@ -45,15 +46,26 @@ def test_run_that_ends_with_a_question_stands_less() -> None:
     assert standing(0, 1, OLD, QUESTION, CAST) < 0.8 * standing(0, 1, OLD, LATE, CAST)
 
 
-def test_run_without_the_beginning_or_the_end_of_a_sentence_hardly_stands() -> None:
+def test_run_without_the_beginning_or_the_end_of_a_sentence_is_not_whole() -> None:
     texts = OLD, "letters of metal came late to the towns", CAST
     assert are_whole(texts).tolist() == [[True, True], [False, False], [False, True]]
     runs = runs_of(np.full((3, 3), 0.5, np.float32), spoken(*texts), (0.0, 60.0))
-    alone = {(run.first, run.last): run.standing for run in runs}
-    whole = runs_of(np.full((3, 3), 0.5, np.float32), spoken(OLD, LATE, CAST), (0.0, 60.0))
-    for run in whole:
-        missing = (run.first > 0) + (run.last == 1)
-        assert alone[run.first, run.last] == pytest.approx(run.standing / 10**missing, rel=1e-6)
+    assert [(run.first, run.last) for run in runs if run.is_whole] == [(0, 0), (0, 2)]
+
+
+@pytest.mark.parametrize("second", ["iPhone sales came late here.", '"Letters came late."', "¿Cuándo?"])
+def test_sentence_with_a_capital_has_its_beginning(second: str) -> None:
+    assert are_whole([OLD, second, CAST])[1, 0]
+
+
+def test_a_talk_in_small_letters_has_beginnings() -> None:
+    assert are_whole([text.lower() for text in (OLD, LATE, CAST)]).all()
+
+
+def test_run_without_an_end_is_worth_a_tenth() -> None:
+    assert StandingRun(0, 1, 0.5, 0.4, is_whole=False).worth == pytest.approx(
+        0.1 * StandingRun(0, 1, 0.5, 0.4).worth
+    )
 
 
 def test_standing_is_the_root_of_its_parts() -> None:
@@ -139,7 +151,8 @@ def test_words_of_scripts_without_blanks_are_known() -> None:
     ]
     words = [(6.0 * n, 6.0 * n + 5, text) for n, text in enumerate(texts)]
     runs = standing_runs(transcript(*words).sentences(inf, 0.0), (0.0, 60.0), is_english=False)
-    assert max(run.standing for run in runs) > LEAST
+    assert all(map(content_words, texts))
+    assert runs[0].standing > runs[-1].standing  # its words are new
 
 
 def test_sentences_without_words_of_a_subject_are_not_new() -> None:

@@ -83,7 +83,7 @@ def embed_cached(
     """Return [N, D] of captions by `TextEncoder.encode`, each distinct one once, cached under `encoder`."""
     distinct = sorted(set(texts), key=lambda text: (len(text), text))  # neighbours need little padding
     provenance = {"encoder": encoder, "texts": distinct}
-    make = partial(embed_in_batches, distinct, encode, "captions embedded", progress)
+    make = partial(embed_in_batches, distinct, encode, "sentences embedded", progress)
     rows = cached_rows("captions", provenance, make)
     row_of = {text: row for row, text in enumerate(distinct)}
     return rows[[row_of[text] for text in texts]]

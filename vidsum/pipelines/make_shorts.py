@@ -37,7 +37,7 @@ from vidsum.summary.content import content_of
 from vidsum.summary.fixed_camera import prefer_events
 from vidsum.summary.picture_quality import quality_at
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
-from vidsum.summary.sentence_marks import STANDING
+from vidsum.summary.sentence_marks import marks_sha256
 from vidsum.summary.settings import Selection, ShortSettings
 from vidsum.summary.short_passages import (
     ShortPassage,
@@ -95,7 +95,7 @@ def plan_shorts(source: VideoPath | Video, settings: ShortSettings, extraction: 
     speech = plan_speech(video, extraction, settings.evidence)
     if speech is not None:
         provenance["speech"] = speech.provenance["speech"]
-        facts["standing_sha256"] = checkpoints.sha256_of(STANDING)
+        facts |= marks_sha256()
     return Plan(provenance, _Work(settings, video_input, speech, models, provenance).make)
 
 
@@ -112,7 +112,7 @@ class _Work:
         (features,), pictures = self.video_input.read(progress)
         report_step(progress, "choosing shorts")
         edges_s = find(features, pictures=pictures).edges_s
-        passages = self.thoughts(transcript, edges_s) if transcript else []
+        passages = self.thoughts(transcript, edges_s, progress) if transcript else []
         evidence = "speech" if passages or self.settings.evidence == "speech" else "picture"
         if evidence == "picture":
             transcript = None
@@ -134,12 +134,14 @@ class _Work:
             warnings=(*features.warnings, *(describe_doubtful(transcript) if transcript else ())),
         )
 
-    def thoughts(self, transcript: Transcript, edges_s: TimeArray) -> list[ShortPassage]:
+    def thoughts(
+        self, transcript: Transcript, edges_s: TimeArray, progress: Progress | None
+    ) -> list[ShortPassage]:
         """Return passages of speech; none where little is said and speech is not asked for."""
         spoken_s = sum(part.length_s for part in transcript.trusted.sentences())
         if self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * float(edges_s[-1]):
             return []
-        return find_thoughts(transcript, edges_s, self.settings.length_s)
+        return find_thoughts(transcript, edges_s, self.settings.length_s, progress)
 
     def choose(
         self,

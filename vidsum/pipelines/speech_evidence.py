@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Literal
 
-from vidsum import checkpoints
 from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -20,7 +19,7 @@ from vidsum.results.moments import QueryMoments
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
-from vidsum.summary.sentence_marks import STANDING
+from vidsum.summary.sentence_marks import marks_sha256
 from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, VideoInfo
@@ -103,7 +102,7 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
 
 def facts_of_speech(speech: Plan[Transcript]) -> dict[str, Any]:
     """Return what units of speech depend on: the transcript, and the models that mark its sentences."""
-    return {"speech": speech.provenance["speech"], "standing_sha256": checkpoints.sha256_of(STANDING)}
+    return {"speech": speech.provenance["speech"], **marks_sha256()}
 
 
 def protected_words(selection: Selection, transcript: Transcript, longest_s: float = inf) -> list[Interval]:

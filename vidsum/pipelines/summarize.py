@@ -256,7 +256,7 @@ class _Work:
         if transcript:
             kept_s = sum(end_s - start_s for start_s, end_s in join_near(sorted(selection.keep)))
             decided = (*selection.keep, *selection.drop)
-            speech = find_speech_units(transcript, shortest_s, max(budget_s - kept_s, 0.0), decided)
+            speech = find_speech_units(transcript, shortest_s, max(budget_s - kept_s, 0.0), decided, progress)
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress).clips if self.guide else None

@@ -280,8 +280,8 @@ class RecordedShorts(TypedDict):
     """The models in order; the first whose importance is not constant is used."""
     model_sha256: NotRequired[Sha256]
     map_sha256: Sha256
-    text_weights_sha256: NotRequired[Sha256]
     standing_sha256: NotRequired[Sha256]  # digest of the models that mark sentences
+    minilm_sha256: NotRequired[Sha256]
 
 
 class ShortProvenance(VideoProvenance):

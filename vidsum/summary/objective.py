@@ -28,7 +28,7 @@ class Weights:
     scene: float = 1.0  # times seconds: a scene that is shown
     slide: float = 3.0  # likewise, a slide that is shown
     cut: float = 1.25  # times seconds: a shot that begins, which those who watch have to take in
-    speech: float = 1.5  # what is said, over silence, if it stands by itself
+    speech: float = 1.5  # what is said, over silence, if it is worth 1
 
 
 WEIGHTS: Final = Weights()
@@ -61,7 +61,7 @@ def unit_values(
     """Return [N] the values of units: seconds (1 + importance - the lowest + speech) - cut n_shots, and more
     than nothing.
 
-    `importance` [N] is in deviations. `spoken` [N] in [0, 1] is how certain it is that something is said.
+    `importance` [N] is in deviations. `spoken` [N] in [0, 1] is what the speech is worth, 0 for silence.
     """
     above = importance - importance.min(initial=np.inf)
     spoken, n_shots = np.asarray(spoken), np.asarray(n_shots)

@@ -16,7 +16,7 @@ from vidsum.results.sentences import is_title
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
 _STEM: Final = 5  # letters by which words are compared: plurals and tenses count as one
 OPENING: Final = 3  # sentences of a passage that are read: what comes later has been named by then
-REPLY: Final = 1.2  # how much a reply joins what was said
+_REPLY: Final = 1.2  # how much a reply joins what was said
 
 
 def _words(text: str) -> frozenset[str]:
@@ -139,7 +139,7 @@ def _stem(word: str) -> str:
     return re.sub(r"['’]\w+$", "", word)[:_STEM]
 
 
-def stems_of(texts: Sequence[str]) -> frozenset[str]:
+def _stems_of(texts: Sequence[str]) -> frozenset[str]:
     """Return the beginnings of the words of texts that may name something."""
     words = (word.lower() for text in texts for word in _TOKEN.findall(text))
     return frozenset(_stem(word) for word in words if len(word) > 3 and word not in _COMMON)
@@ -151,7 +151,7 @@ def loose_references(texts: Sequence[str], before: Sequence[str] = ()) -> list[f
     0 is nothing, 1 a clear reference. `before` are the sentences ahead of the passage, the last ones. There
     are values of three sentences at most.
     """
-    earlier, named = stems_of(before), _Named()
+    earlier, named = _stems_of(before), _Named()
     return [
         _loose_in(text, named, earlier, is_first=number == 0) for number, text in enumerate(texts[:OPENING])
     ]
@@ -161,7 +161,7 @@ def joins(text: str) -> float:
     """Return how much the first words of an English sentence join it to the one before: 0 to about 2."""
     total, words = 0.0, re.findall(r"[\w'-]+", text.lower().replace("’", "'"))
     if words and words[0] in _REPLIES:
-        return REPLY
+        return _REPLY
     if words and words[0] in _ASKING and text.rstrip().endswith("?"):
         return 0.0
     for number in range(min(len(words), 4)):

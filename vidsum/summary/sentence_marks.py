@@ -5,13 +5,12 @@ Linear models read a sentence x with its neighbours:
     mark_k = sigmoid(w_k (x - mean) + b_k)
 
 x [D] has the meanings of the sentence, of the sentence before and of the sentence after, as MiniLM embeds
-them, ten facts and its place in the talk. Meanings and references are known in English only: elsewhere the
-mean stands for them. weights/standing.md has the labels and the measurements.
+them, ten facts, and three of its place in the talk. In other languages than English meanings and references
+are unknown, and count as their means. weights/standing.md has the labels and the measurements.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,24 +18,28 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.grounding.text_encoders import DIMS, embed_cached, load_text_encoder
 from vidsum.models.scaling import logistic
-from vidsum.speech.script import NO_BLANKS
+from vidsum.summary.content_words import all_words, content_words, union
 from vidsum.summary.references import OPENING, loose_references
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Progress
 
 STANDING: Final = "standing"
 _ENCODER: Final = "minilm"
 _NEAR: Final = 8  # sentences before and after, whose words are compared with those of a sentence
 _LATER: Final = (1.0, 0.7, 0.5)  # weight of references in the first, second and third sentence
 _QUESTION: Final = re.compile(r"[?？؟][\"'”’»›)\]」』）》]*$")
-_LETTERS: Final = 4  # of a word that counts, at least
-_STEM: Final = 5  # first letters by which words are compared: plurals and tenses count as one
 
 
-def sentence_marks(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+def sentence_marks(texts: Sequence[str], *, is_english: bool, progress: Progress | None = None) -> FloatArray:
     """Return [S, 3] in [0, 1] for each sentence of a talk: how well passages for viewers who see nothing else
     can begin with it, and end, and how likely it is that it states the talk's subject or conclusion.
     """
-    return marks_of(checkpoints.load_arrays(STANDING), mark_inputs(texts, is_english=is_english))
+    inputs = mark_inputs(texts, is_english=is_english, progress=progress)
+    return marks_of(checkpoints.load_arrays(STANDING), inputs)
+
+
+def marks_sha256() -> dict[str, str]:
+    """Return the digests of what marks depend on: the linear models, and the network of meanings."""
+    return {f"{name}_sha256": checkpoints.sha256_of(name) for name in (STANDING, _ENCODER)}
 
 
 def marks_of(tensors: Mapping[str, FloatArray], inputs: FloatArray) -> FloatArray:
@@ -45,45 +48,23 @@ def marks_of(tensors: Mapping[str, FloatArray], inputs: FloatArray) -> FloatArra
     return logistic(known @ tensors["weight"].T + tensors["bias"])
 
 
-def mark_inputs(texts: Sequence[str], *, is_english: bool) -> FloatArray:
+def mark_inputs(texts: Sequence[str], *, is_english: bool, progress: Progress | None = None) -> FloatArray:
     """Return [S, D] what the models read of each sentence of a talk, NaN where it is unknown."""
     meanings = np.full((len(texts), DIMS[_ENCODER]), np.nan, np.float32)
     if is_english and texts:
         encode = load_text_encoder(_ENCODER).encode
-        meanings = embed_cached(texts, encode, checkpoints.sha256_of(_ENCODER))
+        meanings = embed_cached(texts, encode, checkpoints.sha256_of(_ENCODER), progress)
     nothing = 0 * meanings[:1]  # ahead of the talk and after it; NaN if meanings are
     before, after = np.concatenate([nothing, meanings[:-1]]), np.concatenate([meanings[1:], nothing])
     cosines = np.stack([(meanings * before).sum(axis=1), (meanings * after).sum(axis=1)], axis=1)
     references = np.array([[_references(texts, at) if is_english else np.nan] for at in range(len(texts))])
-    facts = [_facts(texts), cosines, references.reshape(-1, 1), _places(meanings)]
-    return np.hstack([meanings, before, after, *facts]).astype(np.float32)
+    parts = [meanings, before, after, _facts(texts), cosines, references.reshape(-1, 1), _places(meanings)]
+    return np.hstack(parts).astype(np.float32)
 
 
 def is_question(text: str) -> bool:
+    """Return whether a text ends with a question mark, in any script."""
     return bool(_QUESTION.search(text.rstrip()))
-
-
-def stems_of(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of a text that may name its subject."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(
-        word[:_STEM]
-        for word in words_of(text)
-        if (len(word) >= _LETTERS or NO_BLANKS.search(word)) and word not in ENGLISH_STOP_WORDS
-    )
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text; of scripts without blanks between them, all pairs of letters."""
-    words = list[str]()
-    for word in re.findall(r"\w+", text.lower()):
-        words += map("".join, pairwise(word)) if NO_BLANKS.search(word) else [word]
-    return words
-
-
-def union(words: Sequence[Collection[str]]) -> set[str]:
-    return set[str]().union(*words)
 
 
 def _facts(texts: Sequence[str]) -> FloatArray:
@@ -91,8 +72,8 @@ def _facts(texts: Sequence[str]) -> FloatArray:
     the sentence and of the one after; the fractions of its words that are new, and that come again.
     """
     asks = [float(is_question(text)) for text in texts]
-    lengths = [float(np.log1p(len(words_of(text)))) for text in texts]
-    words = [stems_of(text) for text in texts]
+    lengths = [float(np.log1p(len(all_words(text)))) for text in texts]
+    words = [content_words(text) for text in texts]
     rows = list[tuple[float, ...]]()
     for at, mine in enumerate(words):
         before, after = union(words[max(at - _NEAR, 0) : at]), union(words[at + 1 : at + 1 + _NEAR])

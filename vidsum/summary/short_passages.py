@@ -1,6 +1,6 @@
 """Passages of a video that make shorts: whole thoughts of what is said, or runs of shots.
 
-A thought is a run of sentences that stands by itself (see `vidsum.summary.standing`).
+A thought is a run of whole sentences; it is worth more the better it stands (`vidsum.summary.standing`).
 docs/algorithms/shorts.md says how passages are chosen.
 """
 
@@ -19,8 +19,8 @@ from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import gains_of
 from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, with_silence
-from vidsum.summary.standing import LEAST, standing_runs
-from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
+from vidsum.summary.standing import standing_runs
+from vidsum.types import BoolArray, FloatArray, Interval, Progress, TimeArray
 
 _MOST_SAMPLES: Final = 1000  # of a video, that passages are compared with
 _LEAST_SPREAD: Final = 0.05  # of what passages show, over the mean: they differ by chance
@@ -40,23 +40,25 @@ class ShortPassage:
     certain: float = 1.0  # its least certain sentence, in [0, 1]
 
 
-def find_thoughts(transcript: Transcript, edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:
-    """Return the passages of speech that stand by themselves, with a length in a range, in order of time.
+def find_thoughts(
+    transcript: Transcript, edges_s: TimeArray, length_s: Interval, progress: Progress | None = None
+) -> list[ShortPassage]:
+    """Return the passages of whole sentences with a length in a range, in order of time.
 
-    Silence around one stops at a cut of the video, which are `edges_s`. None has a greeting, an
+    Silence around a passage stops at a cut of the video, which are `edges_s`. None has a greeting, an
     advertisement or a farewell.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
     aside = is_housekeeping(sentences)
     shortest_s = max(length_s[0] - 2 * SILENCE_S, 0.0)
     is_english = transcript.language in (None, "en")
-    runs = standing_runs(sentences, (shortest_s, length_s[1]), is_english=is_english)
+    runs = standing_runs(sentences, (shortest_s, length_s[1]), is_english=is_english, progress=progress)
     passages = list[ShortPassage]()
     for run in runs:
         inside = slice(run.first, run.last + 1)
         unit = with_silence(sentences, run.first, run.last, 0.0, transcript.duration_s)
         start_s, end_s = _within_shots(unit, edges_s)
-        if run.standing >= LEAST and not any(aside[inside]) and length_s[0] <= end_s - start_s <= length_s[1]:
+        if run.is_whole and not any(aside[inside]) and length_s[0] <= end_s - start_s <= length_s[1]:
             texts = tuple(sentence.text for sentence in sentences[inside])
             passages.append(ShortPassage(start_s, end_s, texts, run.standing, unit.certain))
     return passages

@@ -19,12 +19,11 @@ from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import TimedText
 from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.standing import StandingRun, standing_runs
-from vidsum.types import BoolArray, Interval
+from vidsum.types import BoolArray, Interval, Progress
 
 SILENCE_S: Final = 0.3
 _LONG_S: Final = 20.0  # of a unit, or a third of the budget: shorter ones say little
 _LONGEST_S: Final = 60.0  # of a unit: longer ones are several that touch
-_ENOUGH: Final = 1.25  # budgets that the best units fill, from which the objective takes
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
 """A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
@@ -77,7 +76,11 @@ class SpokenParts:
 
 
 def find_speech_units(
-    transcript: Transcript, shortest_s: float, longest_s: float = inf, decided: Sequence[Interval] = ()
+    transcript: Transcript,
+    shortest_s: float,
+    longest_s: float = inf,
+    decided: Sequence[Interval] = (),
+    progress: Progress | None = None,
 ) -> SpokenParts:
     """Return the speech of a transcript, with its units up to `longest_s`, in order of time.
 
@@ -91,7 +94,7 @@ def find_speech_units(
     sentences = [part for part in transcript.sentences(inf, 0.0) if re.search(r"\w", part.text)]
     is_english = transcript.language in (None, "en")
     most_s = min(longest_s, max(longest_s / 2, _LONG_S), _LONGEST_S)
-    runs = standing_runs(sentences, (0.0, most_s), is_english=is_english)
+    runs = standing_runs(sentences, (0.0, most_s), is_english=is_english, progress=progress)
     aside = is_housekeeping(sentences)
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     starts_s = {part.start_s for part in sentences if not part.text.startswith(tuple(ascii_lowercase))}
@@ -108,7 +111,7 @@ def find_speech_units(
         made = () if units else _units(said, some, (shortest_s, longest_s), transcript.duration_s)
         units += [unit for unit in made if not _reaches(unit, decided)]
     return SpokenParts(
-        tuple(_best(units, _ENOUGH * longest_s)),
+        tuple(_best(units, longest_s)),
         tuple((sentence.start_s, sentence.end_s) for sentence in sentences),
     )
 
@@ -132,15 +135,15 @@ def _units(
     return fitting
 
 
-def _best(units: Sequence[SpeechUnit], enough_s: float) -> list[SpeechUnit]:
-    """Return the units with the highest worth that do not overlap, until they are long enough, in order."""
-    best, total_s = list[SpeechUnit](), 0.0
+def _best(units: Sequence[SpeechUnit], budget_s: float) -> list[SpeechUnit]:
+    """Return the units of the highest worth that do not overlap and fit into a budget together, in order."""
+    best, left_s = list[SpeechUnit](), budget_s + 1e-6
     for unit in sorted(units, key=lambda unit: -unit.worth * unit.certain):
-        if total_s < enough_s and all(
+        if unit.last_s - unit.first_s <= left_s and all(
             unit.last_s <= other.first_s or unit.first_s >= other.last_s for other in best
         ):
             best.append(unit)
-            total_s += unit.last_s - unit.first_s
+            left_s -= unit.last_s - unit.first_s
     return sorted(best, key=lambda unit: unit.first_s)
 
 

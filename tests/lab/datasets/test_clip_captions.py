@@ -128,7 +128,7 @@ def test_progress_counts_distinct_captions(encoded_texts: list[str], monkeypatch
     monkeypatch.setattr("vidsum.grounding.text_encoders._TEXTS_PER_REPORT", 2)
     done: list[tuple[str, float, float]] = []
     embed_captions(CAPTIONS, lambda *given: done.append(given))
-    assert done == [("captions embedded", 2, 4), ("captions embedded", 4, 4)]
+    assert done == [("sentences embedded", 2, 4), ("sentences embedded", 4, 4)]
 
 
 def test_embeddings_of_captions_are_cached(encoded_texts: list[str]) -> None:

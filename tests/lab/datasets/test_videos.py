@@ -118,7 +118,7 @@ def test_each_text_is_embedded_once(tmp_path: Path, embedded: list[str]) -> None
     steps: list[tuple[str, int, int]] = []
     captioned_videos(*write_tvsum(tmp_path), progress=lambda *step: steps.append(step))
     assert embedded == ["8 texts"]
-    assert steps == [("captions embedded", 8, 8)]
+    assert steps == [("sentences embedded", 8, 8)]
 
 
 def test_embeddings_of_texts_are_cached(tmp_path: Path, embedded: list[str]) -> None:

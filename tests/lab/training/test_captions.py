@@ -76,7 +76,7 @@ def test_embeddings_are_those_of_the_encoder(encoder: CountingEncoder) -> None:
 def test_progress_counts_the_sentences_that_are_embedded(encoder: CountingEncoder) -> None:
     steps: list[tuple[str, float, float]] = []
     embed_sentences(videos(), encoder, "words", progress=lambda *step: steps.append(step))
-    assert steps == [("captions embedded", 3, 3)] * 3
+    assert steps == [("sentences embedded", 3, 3)] * 3
 
 
 def test_embeddings_are_cached(encoder: CountingEncoder) -> None:
