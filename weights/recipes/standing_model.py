@@ -29,6 +29,7 @@ from vidsum.weights.recipes.talks import read_talk
 
 LABELS = Path(__file__).with_name("standing_labels.json")
 FACTS, PLACES = 13, 3  # inputs after the meanings, and those of them that only the subject reads
+REFERENCES, LIKENESS = -4, -3  # columns of the loose references, and of the cosine with the mean of the talk
 MEANING = 0.25  # scale of a meaning's number, whose deviation is 1
 PENALTY = 100.0  # C is its inverse
 FOLDS = 6
@@ -109,8 +110,10 @@ def elsewhere(inputs: FloatArray) -> FloatArray:
     """Return the inputs as they are in other languages than English: meanings and references are unknown."""
     known = np.full_like(inputs, np.nan)
     width = inputs.shape[1]
-    for part in slice(width - FACTS, width - PLACES - 3), slice(width - PLACES + 1, width):
-        known[:, part] = inputs[:, part]
+    known[:, width - FACTS : REFERENCES - 2] = inputs[
+        :, width - FACTS : REFERENCES - 2
+    ]  # two cosines come first
+    known[:, LIKENESS + 1 :] = inputs[:, LIKENESS + 1 :]
     return known
 
 

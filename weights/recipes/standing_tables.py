@@ -12,7 +12,7 @@ from docs.benchmarks.grounding import intervals
 from docs.benchmarks.tables import print_table, with_interval
 from vidsum.summary.standing import StandingRun, runs_of
 from vidsum.types import TimeArray
-from vidsum.weights.recipes.standing_model import Marks, Talk
+from vidsum.weights.recipes.standing_model import LIKENESS, REFERENCES, Marks, Talk
 
 SHORT_S, SHORTS = (20.0, 60.0), 3
 PART_S, SUMMARY_S = (20.0, 45.0), 90.0
@@ -92,8 +92,8 @@ def print_tables(talks: Sequence[Talk], marks: Marks, elsewhere: Marks) -> None:
     chance = [rng.random((len(talk.sentences), 3), np.float32) for talk in talks]
     rows = {"the models": marks, "as in other languages": elsewhere, "random": chance}
     table = {name: areas(talks, row) for name, row in rows.items()}
-    references = [np.repeat(-talk.inputs[:, -4:-3], 3, axis=1) for talk in talks]
-    central = [np.repeat(talk.inputs[:, -3:-2], 3, axis=1) for talk in talks]
+    references = [np.repeat(-talk.inputs[:, [REFERENCES]], 3, axis=1) for talk in talks]
+    central = [np.repeat(talk.inputs[:, [LIKENESS]], 3, axis=1) for talk in talks]
     table |= {
         "loose references alone": areas(talks, references),
         "likeness to the talk alone": areas(talks, central),
