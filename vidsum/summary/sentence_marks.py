@@ -17,7 +17,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.grounding.text_encoders import DIMS, embed_cached, load_text_encoder
-from vidsum.models.scaling import logistic
+from vidsum.models.scaling import logistic, unit_rows
 from vidsum.summary.content_words import all_words, content_words, union
 from vidsum.summary.references import OPENING, loose_references
 from vidsum.types import FloatArray, Progress
@@ -89,8 +89,7 @@ def _places(meanings: FloatArray) -> FloatArray:
     """Return [S, 3]: the cosine of a sentence's meaning with the mean of the talk; the sentence's place, from
     0 to 1, and how far it is from the middle.
     """
-    mean = meanings.mean(axis=0) if len(meanings) else np.zeros(meanings.shape[1])
-    central = meanings @ (mean / max(np.linalg.norm(mean), 1e-9))
+    central = meanings @ unit_rows(meanings.sum(axis=0)[None])[0]
     places = np.arange(len(meanings)) / max(len(meanings), 1)
     return np.stack([central, places, np.abs(places - 0.5)], axis=1)
 

@@ -155,5 +155,5 @@ def cells(table: Mapping[str, TimeArray]) -> Iterator[list[str]]:
         for column in rows.T:
             known = column[~np.isnan(column)][:, None]
             means, ends = intervals(known, [f"{number}" for number in range(len(known))])
-            row.append(with_interval(means[0], ends[:, 0]))
+            row.append(with_interval(means[0], ends[:, 0].tolist()))
         yield row
