@@ -7,14 +7,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary.reel_exclusion import ReelPart
 from vidsum.summary.reel_parts import (
     _MOST_PARTS,
     ReelInput,
     _bounded,
     choose_parts,
+    clip_input,
     photograph_input,
 )
+from vidsum.summary.speech_units import SpokenParts
 from vidsum.types import FloatArray
 
 EXTRACTOR = "efficientnet_lite0"
@@ -200,3 +204,17 @@ def test_a_clip_with_few_parts_leaves_room_for_others() -> None:
     bounded = _bounded(parts)
     assert [number for number, _ in bounded].count(0) == 1
     assert len(bounded) == _MOST_PARTS
+
+
+def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:
+    features = Features.from_array(np.eye(20), 2.0, video_fps=10.0)
+    made = clip_input(
+        features,
+        Shots(np.array([0.0, 10.0]), "test", video_fps=10.0),
+        np.linspace(0.1, 0.9, 20).astype(np.float32),
+        1.0,
+        speech=SpokenParts(),
+        uncut=[(0.0, 10.0)],
+        longest_s=3.0,
+    )
+    assert max(made.parts, key=lambda part: part.importance).end_s == 10.0
