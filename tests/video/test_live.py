@@ -42,6 +42,11 @@ def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int
         return [(frame.time_s, read_number(frame.image)) for _, frame in frames]
 
 
+@pytest.mark.parametrize("name", ["rtsp://192.0.2.1/a", "-", "camera"])
+def test_live_source_ends_after_the_silence_that_is_chosen(name: str) -> None:
+    assert parse_source(name, idle_s=3.0).idle_s == 3.0
+
+
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
 @pytest.mark.parametrize("fps", [2.0, 3.0])
 def test_live_samples_are_those_of_a_file(tmp_path: Path, suffix: str, fps: float) -> None:
