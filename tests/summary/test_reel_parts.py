@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from vidsum.summary.reel_parts import (
     _MOST_PARTS,
     ReelInput,
     _bounded,
+    _candidates,
     choose_parts,
     clip_input,
     photograph_input,
@@ -218,3 +220,16 @@ def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:
         longest_s=3.0,
     )
     assert max(made.parts, key=lambda part: part.importance).end_s == 10.0
+
+
+def test_looks_of_every_input_weigh_the_same_together() -> None:
+    many, single = part(1, 0, 3), part(2, 0, 3)
+    inputs = [ReelInput((many,), np.stack([many.look] * 4)), ReelInput((single,), single.look[None])]
+    looks = _candidates(inputs, [(0, many), (1, single)], EXTRACTOR).looks
+    assert looks[0, :4].sum() == pytest.approx(looks[1, 4:].sum(), rel=1e-5)
+
+
+def test_part_of_an_important_input_comes_before_one_like_it() -> None:
+    parts = [part(number, 0, 3, importance=0.1 * (3 - number)) for number in range(3)]
+    inputs = [replace(source(made), importance=float(number)) for number, made in enumerate(parts)]
+    assert [made.source for made in choose_parts(inputs, EXTRACTOR, 3.0, 5.0)] == [2]
