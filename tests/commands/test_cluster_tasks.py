@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -159,3 +160,17 @@ def test_public_ray_is_refused(run: Run, ray: StubRay, monkeypatch: pytest.Monke
     stub_ray.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     run("info", "a.mp4", "--ray", "auto", code=2, error="-m pip install 'vidsum[ray]'")
+
+
+def test_sigterm_goes_to_vidsum_though_ray_has_replaced_its_handler(
+    ray: StubRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(ray, "init", lambda **_: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    try:
+        tasks = answers([])
+        next(tasks)
+        assert signal.getsignal(signal.SIGTERM) == before
+        tasks.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)

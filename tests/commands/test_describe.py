@@ -20,7 +20,7 @@ from vidsum.description import writers
 from vidsum.description.words import read_words
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import describe, embedding
-from vidsum.results.descriptions import Descriptions
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.summary.score import ScoredVideo
 from vidsum.types import FloatArray
@@ -191,6 +191,16 @@ def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     assert "film_descriptions.srt: 0 descriptions" in again
     assert "film_described.mp4: not written: there is nothing to speak" in again
     assert not Path("film_described.mp4").exists()
+
+
+@pytest.mark.parametrize(("count", "have"), [(1, "1 of 2 descriptions has"), (2, "2 of 3 descriptions have")])
+def test_warning_counts_the_descriptions_that_fit_no_pause(count: int, have: str) -> None:
+    sentences = [Description(2.0 * n, 2.0 * n + 2, "A dog runs.", 0.9) for n in range(count + 1)]
+    features = Features.from_array(np.ones((2 * count + 2, 2)), 1.0)
+    importance = np.linspace(0.2, 0.9, len(features.array)).astype(np.float32)
+    spoken, warnings = describe._fit_into_gaps(sentences, "words", [(0.0, 2.4)], features, importance)
+    assert len(spoken) == 1
+    assert warnings == [f"{have} no pause that is long enough"]
 
 
 def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
