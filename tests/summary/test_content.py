@@ -79,6 +79,11 @@ def test_text_is_in_the_samples_whose_middle_it_covers() -> None:
     assert np.flatnonzero(words.toarray().any(axis=1)).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("word", ["I", "7", "书"])
+def test_words_of_one_letter_count(word: str) -> None:
+    assert film(texts=(TimedText(0, 5, word),)).words is not None
+
+
 @pytest.mark.parametrize("texts", [(), (TimedText(0, 5, "..."),)], ids=["no text", "no word"])
 def test_film_without_words_has_none(texts: tuple[TimedText, ...]) -> None:
     assert film(texts=texts).words is None
