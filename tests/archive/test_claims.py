@@ -19,21 +19,37 @@ from vidsum.features.settings import Extraction
 CHECKOUT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("left_s", "state"),
-    [
-        (12, "claimed"),
-        (17, "claimed"),  # by a clock that is 2 s ahead
-        (-1, "added"),
-        (3600, "added"),  # by a clock that was set back
-    ],
-)
-def test_claim_of_owner(place: str, tmp_path: Path, left_s: float, state: str) -> None:
+@pytest.mark.parametrize("left_s", [12, 17], ids=["in time", "by a clock that is 2 s ahead"])
+def test_file_with_a_live_claim_of_another_process_is_left_to_it(
+    place: str, tmp_path: Path, left_s: float
+) -> None:
     video = film(tmp_path / "a.mp4")
     with Archive(place) as archive:
         claim(archive, video, left_s)
-        assert archive.add_video(str(video), Extraction()).state == state
-        assert len(archive.rows("SELECT path FROM claims")) == (state == "claimed")
+        assert archive.add_video(str(video), Extraction()).state == "claimed"
+        assert len(archive.rows("SELECT path FROM claims")) == 1
+
+
+ENDED = pytest.mark.parametrize("left_s", [-1, 3600], ids=["past", "by a clock that was set back"])
+
+
+@ENDED
+def test_file_whose_claim_has_ended_is_added(place: str, tmp_path: Path, left_s: float) -> None:
+    video = film(tmp_path / "a.mp4")
+    with Archive(place) as archive:
+        claim(archive, video, left_s)
+        assert archive.add_video(str(video), Extraction()).state == "added"
+
+
+@ENDED
+def test_claim_that_has_ended_gets_a_new_owner_who_removes_it(
+    place: str, tmp_path: Path, left_s: float
+) -> None:
+    video = film(tmp_path / "a.mp4")
+    with Archive(place) as archive:
+        claim(archive, video, left_s)
+        archive.add_video(str(video), Extraction())
+        assert archive.rows("SELECT path FROM claims") == []
 
 
 @pytest.mark.parametrize(("owner", "state"), [("mine", "added"), ("another", "claimed"), (None, "claimed")])
@@ -47,7 +63,7 @@ def test_a_second_try_takes_over_the_claim_of_the_first(
 
 
 @pytest.mark.parametrize(("until_s", "state"), [("0", "added"), ("until_s + 1", "claimed")])
-def test_claim_that_ends_or_is_renewed(
+def test_claimed_file_is_added_when_its_claim_ends_and_left_when_it_is_renewed(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until_s: str, state: str
 ) -> None:
     videos = [film(tmp_path / f"{name}.mp4", seed=seed) for seed, name in enumerate("ab")]
@@ -58,7 +74,9 @@ def test_claim_that_ends_or_is_renewed(
         assert [video.state for video in archive.add(videos)] == [state, "added"]
 
 
-def test_claim_of_slow_owner(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_owner_renews_its_claim_until_the_file_is_added(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(claims, "_LEASE_S", 3.0)
     monkeypatch.setattr(claims, "_RENEW_S", 0.05)
     goes_on, see, video = Event(), index._embed_video, film(tmp_path / "a.mp4")
@@ -81,7 +99,7 @@ def test_claim_of_slow_owner(place: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux")
-def test_locks_of_two_connections(archive: Archive, tmp_path: Path) -> None:
+def test_closing_a_second_connection_keeps_the_locks_of_the_first(archive: Archive, tmp_path: Path) -> None:
     def locks() -> int:
         number = f":{(tmp_path / 'a.vidsum').stat().st_ino} "
         return sum(number in line for line in Path("/proc/locks").read_text().splitlines())
@@ -111,7 +129,7 @@ KILLS = int(os.environ.get("VIDSUM_TEST_KILLS", "8"))
 
 
 @pytest.mark.deep
-def test_kills(tmp_path: Path, colours: None) -> None:
+def test_files_of_killed_processes_are_all_added_once(tmp_path: Path, colours: None) -> None:
     kills, draw = KILLS, random.Random(0)
     for number in range(2 * kills):
         film(tmp_path / "videos" / f"{number}.mp4", ("red", "blue"), seed=number)

@@ -25,7 +25,7 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.folders import Folders
 from vidsum.archive.mcp import build_server
 from vidsum.archive.tools import Tools
-from vidsum.errors import InputError
+from vidsum.errors import InputError, PackageError, VidsumError, WeightsError
 from vidsum.results.shorts import Short, Shorts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript
@@ -315,6 +315,18 @@ def test_hints_name_no_options(call: Call, videos: Path) -> None:
         call("clip", video="below/film.mp4", parts=[{"start_s": 0, "end_s": 1}], name="a.mkv", error=True),
     ]
     assert [error for error in errors if "--" in error or "vidsum " in error] == []
+
+
+@pytest.mark.parametrize("kind", [PackageError, WeightsError])
+def test_hint_on_what_is_not_installed_is_for_the_user(
+    kind: type[VidsumError], call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(*_: object, **__: object) -> None:
+        raise kind("glove is missing", hint="vidsum weights fetch glove")
+
+    monkeypatch.setattr("vidsum.archive.tools.ground", work)
+    text = call("ground", video="below/film.mp4", query="red", error=True)
+    assert text.endswith("glove is missing; the user can do this: vidsum weights fetch glove")
 
 
 def test_forms_of_paths(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,10 +122,12 @@ def test_a_damaged_old_archive_is_refused(old: tuple[Path, list[Match]]) -> None
         Archive(old[0], create=False)
 
 
-def test_an_old_archive_that_cannot_be_written_is_refused(
-    old: tuple[Path, list[Match]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_an_old_archive_whose_file_or_folder_cannot_be_written_is_refused(
+    closed: str, old: tuple[Path, list[Match]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
+    place = old[0] if closed == "file" else old[0].parent
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK or Path(path) != place)
     with pytest.raises(
         InputError, match=r"a\.vidsum: has schema 10, and must be written to become 12"
     ) as raised:
@@ -134,7 +136,7 @@ def test_an_old_archive_that_cannot_be_written_is_refused(
 
 
 @pytest.mark.parametrize("verb", ["search", deep("index")])
-def test_the_command_line_says_so(
+def test_the_command_line_says_that_an_old_archive_was_changed(
     verb: str,
     old: tuple[Path, list[Match]],
     capsys: pytest.CaptureFixture[str],

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -433,6 +434,12 @@ def test_match_has_the_offset_of_the_players_clock(late: Archive) -> None:
     assert (match.start_s, match.start_offset_s) == pytest.approx((4.0, 3.0), abs=0.03)
 
 
+def test_moment_by_the_players_clock_has_no_offset_left(late: Archive) -> None:
+    match, shown_s = find_blue(late)
+    moved = answers.to_player_time(match)
+    assert (moved.start_s, moved.start_offset_s) == (shown_s, 0.0)
+
+
 def test_search_of_the_page_has_the_players_clock(late: Archive) -> None:
     result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
     assert result["start_s"] == pytest.approx(find_blue(late)[1])
@@ -449,6 +456,17 @@ def test_video_of_the_page_has_the_players_clock(late: Archive) -> None:
     about = answers.video(late, result["id"])
     assert about["duration_s"] == pytest.approx(11.0, abs=0.03)
     assert about["shots"][0]["start_s"] == pytest.approx(3.0, abs=0.03)
+
+
+def test_passages_of_the_page_end_with_the_video_by_the_players_clock(
+    late: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"speech": [SimpleNamespace(start_s=5.0, end_s=6.0, text="blue")]}
+    monkeypatch.setattr(Archive, "list_passages", lambda archive, kind, number: said.get(kind, []))
+    result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
+    about = answers.video(late, result["id"])
+    assert about["said"][0]["start_s"] == pytest.approx(8.0, abs=0.03)
+    assert about["passages"][-1]["shots"][-1][1] == about["duration_s"]
 
 
 def test_moments_of_the_page_are_read_by_the_players_clock(late: Archive) -> None:

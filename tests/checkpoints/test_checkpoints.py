@@ -44,6 +44,12 @@ def states() -> dict[str, str]:
     return {status.entry.name: status.state for status in checkpoints.entries()}
 
 
+def test_weights_of_which_a_file_is_gone_are_missing(fetched: Path) -> None:
+    assert states() == {"net": "present", "text": "present", "words": "present"}
+    (fetched / "text" / "words.json").unlink()
+    assert states() == {"net": "present", "text": "missing", "words": "present"}
+
+
 def test_load_state_dict_fetches(folder: Path, server: Server) -> None:
     assert checkpoints.sha256_of("net") == file_of(PICKLE)["sha256"]
     assert (server.received, checkpoints.find("net")) == ([], None)

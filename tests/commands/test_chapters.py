@@ -104,32 +104,54 @@ def packets(path: str) -> list[tuple[int, bytes]]:
         return sorted((packet.stream.index, bytes(packet)) for packet in container.demux(streams))
 
 
-def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+STARTS_S = [0.0, 15.0, 30.0, 45.0]  # of shots, which begin in the pauses
+
+
+@pytest.fixture
+def spoken(run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a film of four topics."""
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
-    ran = run(
-        "chapters", "talk.mp4", "--save-video", "--report", "--export", "chapters", "--export", "ffmetadata"
-    )
-    starts = [0.0, 15.0, 30.0, 45.0]  # of shots, which begin in the pauses
-    assert titles() == list(zip(starts, TITLES, strict=True))
+    return "talk.mp4"
+
+
+def test_chapters_begin_with_topics_and_have_their_titles(run: Run, spoken: str) -> None:
+    ran = run("chapters", spoken)
+    assert titles() == list(zip(STARTS_S, TITLES, strict=True))
     assert f"0:15  {TITLES[1]}" in ran.out
+
+
+def test_chapters_are_exported_as_lists_and_a_page(run: Run, spoken: str) -> None:
+    run("chapters", spoken, "--report", "--export", "chapters", "--export", "ffmetadata")
     assert Path("talk_chapters.chapters.txt").read_text().splitlines()[1] == f"0:15 {TITLES[1]}"
     assert f"title={TITLES[2]}" in Path("talk_chapters.ffmetadata").read_text()
     assert TITLES[3] in Path("talk_chapters.html").read_text()
-    assert packets("talk_chapters.mp4") == packets("talk.mp4")
+
+
+def test_saved_video_is_the_film_with_marks_of_its_chapters(run: Run, spoken: str) -> None:
+    run("chapters", spoken, "--save-video")
+    assert packets("talk_chapters.mp4") == packets(spoken)
     with av.open("talk_chapters.mp4") as copy:
         marks = [
             (float(mark["start"] * mark["time_base"]), mark["metadata"]["title"]) for mark in copy.chapters()
         ]
-        assert marks == list(zip(starts, TITLES, strict=True))
+    assert marks == list(zip(STARTS_S, TITLES, strict=True))
+
+
+def test_written_chapters_are_loaded(run: Run, spoken: str) -> None:
+    run("chapters", spoken)
     loaded = vidsum.load("talk_chapters.json")
     assert isinstance(loaded, Chapters)
     assert len(loaded.to_dict()["chapters"]) == 4
-    again = run("chapters", "talk.mp4", "--save-video")
-    assert "unchanged" in again.out
-    make_talk(Path("talk.mp4"))
-    say(monkeypatch, *topical())
-    run("chapters", "talk.mp4", "--chapters", "3")
+
+
+def test_chapters_are_up_to_date_in_a_second_run(run: Run, spoken: str) -> None:
+    run("chapters", spoken, "--save-video")
+    assert "unchanged" in run("chapters", spoken, "--save-video").out
+
+
+def test_number_of_chapters_is_as_chosen(run: Run, spoken: str) -> None:
+    run("chapters", spoken, "--chapters", "3")
     assert len(titles()) == 3
 
 
@@ -159,7 +181,7 @@ def test_chapters_begin_with_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert "were not considered" not in run("chapters", "talk.mp4").out
 
 
-def test_topics_cut_long_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_begin_chapters_within_long_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
     show_slides(monkeypatch, 0, 15, 45, 60)
@@ -167,11 +189,14 @@ def test_topics_cut_long_slides(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert [start_s for start_s, _ in titles()] == [0.0, 15.0, 30.0, 45.0]
 
 
-def test_slides_too_short_for_chapters() -> None:
+def test_slides_of_less_than_twenty_seconds_begin_no_chapter() -> None:
     features = Features(np.eye(400, dtype=np.float32), np.arange(400.0), 1.0, 1.0, 400.0, 25.0)
     slides = list(pairwise([0.0, 50.0, 59.0, 100.0, 119.0, 300.0, 400.0]))
-    assert chapters.chapter_slides(features, slides) == [0.0, 59.0, 119.0, 300.0]  # of 20 s or more
+    assert chapters.chapter_slides(features, slides) == [0.0, 59.0, 119.0, 300.0]
     assert chapters.chapter_slides(features, []) == []
+
+
+def test_slide_begins_at_the_row_nearest_before_it() -> None:
     starts_s = np.array([0.0, 49.0, 56.0, 110.0, 122.0, 310.0])
     assert chapters.rows_of_slides(starts_s, [0.0, 59.0, 119.0, 300.0]) == [0, 2, 4]
 
@@ -201,7 +226,7 @@ def doubt(monkeypatch: pytest.MonkeyPatch, first: int, last: int) -> None:
 LEFT_OUT = "is uncertain throughout: subtitles, titles and searches leave it out"
 
 
-def test_no_title_of_uncertain_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncertain_text_gives_no_title_and_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("talk.mp4"))
     doubt(monkeypatch, 1, 1)
     ran = run("chapters", "talk.mp4")
@@ -229,7 +254,9 @@ def test_chapters_of_pictures_say_that_all_text_is_uncertain(
     assert LEFT_OUT in ran.err
 
 
-def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descriptions_of_a_vision_language_model_are_titles_and_others_are_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
@@ -249,53 +276,92 @@ def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyP
         assert (len(titled[1]), titled[3]) == (60 if is_by_vlm else 6, "Part 4")
 
 
-def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_film_of_less_than_half_a_minute_has_no_chapters(run: Run) -> None:
     make_talk(Path("short.mp4"), n_shots=2, shot_s=10)
     run("chapters", "short.mp4", code=3, error="20 s long, too short for chapters: 3 of 10 s need 30 s")
+
+
+@pytest.mark.parametrize(("more", "fault"), [
+    ((), "too few shots for 3 chapters"), (("--in", "speech"), "no sound"),
+])  # fmt: skip
+def test_mute_film_of_one_shot_has_no_chapters(run: Run, more: tuple[str, ...], fault: str) -> None:
     make_talk(Path("still.mp4"), n_shots=1, shot_s=40, sound=False)
-    assert "too few shots for 3 chapters" in run("chapters", "still.mp4", code=3).err
-    assert "no sound" in run("chapters", "still.mp4", "--in", "speech", code=3).err
+    run("chapters", "still.mp4", *more, code=3, error=fault)
+
+
+def test_film_in_which_little_is_said_has_no_chapters_by_speech(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_talk(Path("quiet.mp4"))
     say(monkeypatch, (3.0, 5.0, "Ah."))
     run("chapters", "quiet.mp4", "--in", "speech", code=3, error="too little is said for 3 chapters of 10 s")
+
+
+@pytest.fixture
+def wordless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures for which there are no words."""
     monkeypatch.setattr(
         chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen.rows)
     )
+
+
+@pytest.mark.usefixtures("wordless")
+def test_chapters_without_words_are_numbered_and_say_how_to_get_titles(run: Run) -> None:
     make_talk(Path("talk.mp4"), sound=False)
     ran = run("chapters", "talk.mp4", "--chapters", "4")
     assert "titles are from the pictures only" in ran.out
     assert "vidsum transcribe talk.mp4 --on-screen-text\n" in ran.out
-    assert titles() == [(0.0, "Part 1"), (15.0, "Part 2"), (30.0, "Part 3"), (45.0, "Part 4")]
+    assert titles() == [(start_s, f"Part {number}") for number, start_s in enumerate(STARTS_S, 1)]
+
+
+@pytest.mark.usefixtures("wordless")
+def test_chapters_are_by_pictures_where_little_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("music.mp4"))
-    say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
+    say(monkeypatch, (3.0, 5.0, "Ah."))
     run("chapters", "music.mp4")
     assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
+
+
+@pytest.mark.usefixtures("wordless")
+def test_titles_need_no_remark_where_the_screen_was_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("talk.mp4"), sound=False)
     monkeypatch.setattr(chapters, "find_screen_text", lambda video_input: ScreenText((), 60.0, 1))
-    assert "titles are" not in run("chapters", "music.mp4").out
+    assert "titles are" not in run("chapters", "talk.mp4").out
 
 
-def test_headings() -> None:
-    lines = [
+def work_with(*lines: ScreenLine) -> chapters._Work:
+    text = ScreenText(lines, 40.0, 1)
+    return chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "heading"),
+    [(0, 20, "Results of the year"), (14, 30, "Acme Corporation"), (20, 40, "")],
+)
+def test_heading_is_the_largest_sure_line_that_is_there_for_most_of_the_time(
+    start_s: float, end_s: float, heading: str
+) -> None:
+    work = work_with(
         ScreenLine(0, 20, "Acme Corporation", 0.99, (0, 0.9, 1, 0.94)),
         ScreenLine(2, 18, "Results of the year", 0.95, (0, 0.1, 1, 0.2)),
         ScreenLine(3, 18, "Reslts 0f", 0.6, (0, 0.1, 1, 0.3)),  # unsure
         ScreenLine(4, 8, "a subtitle", 0.99, (0, 0.7, 1, 0.9)),  # short
         ScreenLine(0, 20, "2026", 0.99, (0, 0.2, 1, 0.5)),  # no letters
-    ]
-    text = ScreenText(tuple(lines), 40.0, 1)
-    work = chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
-    assert work.heading(0, 20) == "Results of the year"
-    assert work.heading(14, 30) == "Acme Corporation"
-    assert work.heading(20, 40) == ""
-    lines = [
+    )
+    assert work.heading(start_s, end_s) == heading
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "title"),
+    [(0, 24, "Budget review"), (9, 30, "Revenue by region"), (24, 40, "")],
+    ids=["first slide", "slide that is there for longer than the 3 s of the first", "no text"],
+)
+def test_title_of_a_chapter_is_that_of_its_first_slide(start_s: float, end_s: float, title: str) -> None:
+    work = work_with(
         ScreenLine(0, 12, "Anna Keller, Finance", 0.99, (0, 0.3, 1, 0.35)),
         ScreenLine(0, 12, "Budget review", 0.99, (0, 0.1, 1, 0.2)),
         ScreenLine(12, 24, "Revenue by region", 0.99, (0, 0.1, 1, 0.21)),
-    ]
-    text = ScreenText(tuple(lines), 40.0, 1)
-    work = chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
+    )
     slides = [(0.0, 12.0), (12.0, 24.0), (24.0, 40.0)]
-    assert work.slide_title(0, 24, slides) == "Budget review"
-    assert work.slide_title(9, 30, slides) == "Revenue by region"  # the first is there for 3 s
+    assert work.slide_title(start_s, end_s, slides) == title
     assert work.heading(0, 24) == "Revenue by region"
-    assert work.slide_title(24, 40, slides) == ""

@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from vidsum.batch.cluster import divert_stdout, on_cluster
 from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply, failed
 from vidsum.batch.settings import CommonOptions
+from vidsum.errors import UsageError
 
 TASKS = plain_inputs([f"{number}.mp4" for number in range(30)])
 PATHS = [task.path for task in TASKS]
@@ -159,3 +162,33 @@ def test_public_ray_is_refused(run: Run, ray: StubRay, monkeypatch: pytest.Monke
     stub_ray.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     run("info", "a.mp4", "--ray", "auto", code=2, error="-m pip install 'vidsum[ray]'")
+
+
+def test_sigterm_goes_to_vidsum_though_ray_has_replaced_its_handler(
+    ray: StubRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(ray, "init", lambda **_: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    try:
+        tasks = answers([])
+        next(tasks)
+        assert signal.getsignal(signal.SIGTERM) == before
+        tasks.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:6379", "ray://localhost:10001"])
+def test_cluster_on_this_machine_is_joined_offline(
+    ray: StubRay, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    monkeypatch.setattr("socket.create_connection", lambda *_, **__: SimpleNamespace(close=lambda: None))
+    next(answers([], address))
+    assert ray.settings["address"] == address
+
+
+def test_cluster_elsewhere_is_not_joined_offline(ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    with pytest.raises(UsageError, match="VIDSUM_OFFLINE forbids"):
+        next(answers([], "192.0.2.1:6379"))

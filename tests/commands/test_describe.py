@@ -20,7 +20,7 @@ from vidsum.description import writers
 from vidsum.description.words import read_words
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import describe, embedding
-from vidsum.results.descriptions import Descriptions
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.summary.score import ScoredVideo
 from vidsum.types import FloatArray
@@ -77,14 +77,22 @@ def said(document: str = "film_descriptions.json") -> list[tuple[float, float, s
     return [(item["start_s"], item["end_s"], item["text"]) for item in result["descriptions"]]
 
 
-def test_describe_shots(run: Run, film: Path) -> None:
+def test_each_shot_has_its_sentence(run: Run, film: Path) -> None:
     ran = run("describe", film, *HOW)
     assert said() == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
+    assert "A green field" in ran.out
+
+
+def test_descriptions_are_tracks_of_text(run: Run, film: Path) -> None:
+    run("describe", film, *HOW)
     cues = Path("film_descriptions.vtt").read_text()
     assert cues.startswith("WEBVTT\nKind: descriptions\nLanguage: en\n\n00:00:00.000 --> 00:00:02.000\nA red")
     cues = Path("film_descriptions.srt").read_text()
     assert cues.startswith("1\n00:00:00,000 --> 00:00:02,000\nA red wall.")
-    assert "A green field" in ran.out
+
+
+def test_descriptions_are_loaded_as_written(run: Run, film: Path) -> None:
+    run("describe", film, *HOW)
     loaded = vidsum.load("film_descriptions.json")
     assert isinstance(loaded, Descriptions)
     document = json.loads(Path("film_descriptions.json").read_text())
@@ -92,22 +100,36 @@ def test_describe_shots(run: Run, film: Path) -> None:
     assert {**loaded.to_dict(), "digest": document["digest"]} == document  # the digest is of `outputs`, too
     assert loaded.at(2.5) == TEXTS[1]
     assert loaded.at(11) is None
+
+
+def test_shots_without_a_sure_sentence_are_counted(run: Run, film: Path) -> None:
     ran = run("describe", film, *BANK, "--min-sure", "0.9", "--json")
     assert said() == []
     assert ran.json["data"]["unsure"] == 4
     check_schema(ran.json, "result")
-    ran = run("describe", film, *BANK, "--min-sure", "0.95", "--overwrite")
+
+
+def test_no_sure_sentence_at_all_has_a_hint(run: Run, film: Path) -> None:
+    ran = run("describe", film, *BANK, "--min-sure", "0.95")
     assert "lower --min-sure, or give other --sentences" in ran.out, ran.err
+
+
+def test_descriptions_are_up_to_date_until_an_option_changes(run: Run, film: Path) -> None:
     run("describe", film, *HOW)
     assert "unchanged" in run("describe", film, *HOW).out
-    other = run("describe", film, *HOW, "--every", "5s")
-    assert "unchanged" not in other.out
+    assert "unchanged" not in run("describe", film, *HOW, "--every", "5s").out
+
+
+def test_descriptions_are_made_again_with_other_sentences(run: Run, film: Path) -> None:
+    run("describe", film, *HOW)
     Path("bank.txt").write_text(TEXTS[0])
     run("describe", film, *HOW)
     assert {text for _, _, text in said()} == {TEXTS[0]}
 
 
-def test_text_table_alignment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_of_a_table_of_texts_are_aligned_and_its_rows_limited(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     table = text_table((number, number + 1, 0.95 if number else 1.0, "a dog") for number in range(30))
     assert table is not None
     print_table(table, "", sys.stdout)
@@ -123,14 +145,18 @@ def any_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("any_picture")
-def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descriptions_for_pauses_lie_within_them(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_speech(monkeypatch, (1.0, 3.0), (8.0, 10.0))
     run("describe", film, *HOW, "--in-gaps")
-    document = json.loads(Path("film_descriptions.json").read_text())
-    assert document["gaps"] == [[3.3, 7.7]]
-    spoken = said()
-    assert [text for _, _, text in spoken][-2:] == [TEXTS[2], TEXTS[3]]
-    assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
+    assert json.loads(Path("film_descriptions.json").read_text())["gaps"] == [[3.3, 7.7]]
+    assert [text for _, _, text in said()][-2:] == [TEXTS[2], TEXTS[3]]
+    assert all(3.3 <= start < end <= 7.7 for start, end, _ in said())
+
+
+@pytest.mark.usefixtures("any_picture")
+def test_film_without_sound_is_one_pause(run: Run) -> None:
     media.make_video(Path("mute.mp4"), n_frames=50)
     run("describe", "mute.mp4", *BANK, "--in-gaps", "--min-sure", "0")
     assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
@@ -180,10 +206,18 @@ def test_words_fill_pauses_only_where_they_are_sure(
     assert "map_sha256" not in settings
 
 
-def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speech_without_a_pause_has_no_descriptions_and_a_warning(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_speech(monkeypatch, (0.0, 10.0))
     run("describe", film, *HOW, "--in-gaps", error="no pause")
     assert said() == []
+
+
+def test_no_film_is_written_where_there_is_nothing_to_speak(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_speech(monkeypatch, (0.0, 10.0))
     speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
     ran = run("describe", film, *HOW, "--speak", speaker, "--json").json["data"]
     assert (ran["descriptions"], ran["outputs"]["video"]) == ([], None)
@@ -193,7 +227,17 @@ def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     assert not Path("film_described.mp4").exists()
 
 
-def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("count", "have"), [(1, "1 of 2 descriptions has"), (2, "2 of 3 descriptions have")])
+def test_warning_counts_the_descriptions_that_fit_no_pause(count: int, have: str) -> None:
+    sentences = [Description(2.0 * n, 2.0 * n + 2, "A dog runs.", 0.9) for n in range(count + 1)]
+    features = Features.from_array(np.ones((2 * count + 2, 2)), 1.0)
+    importance = np.linspace(0.2, 0.9, len(features.array)).astype(np.float32)
+    spoken, warnings = describe._fit_into_gaps(sentences, "words", [(0.0, 2.4)], features, importance)
+    assert len(spoken) == 1
+    assert warnings == [f"{have} no pause that is long enough"]
+
+
+def test_speaker_that_fails_leaves_no_files(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch)
     speaker = f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}"
     run("describe", film, *HOW, "--speak", speaker, code=1, error="none of the descriptions")
@@ -201,7 +245,9 @@ def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.Monk
     assert not Path("film_descriptions.json").exists()
 
 
-def test_describe_speaks_track(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descriptions_that_can_be_spoken_are_a_further_track_of_sound(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_speech(monkeypatch, (4.5, 6.5))
     Path("beeper.py").write_text(BEEPER)
     before = film.read_bytes()
@@ -231,7 +277,9 @@ Then nothing.
 
 
 @pytest.mark.parametrize("form", ["vtt", "srt"])
-def test_describe_corrected_texts(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_texts_of_a_person_are_spoken_at_their_times(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     use_speech(monkeypatch, (6.0, 9.0))
     Path("beeper.py").write_text(BEEPER)
     srt = """1\n00:00:01,000 --> 00:00:02,500\nA red wall &\na door.\n\n
@@ -249,7 +297,7 @@ def test_describe_corrected_texts(run: Run, film: Path, monkeypatch: pytest.Monk
     run("describe", film, "--texts", "film_descriptions.srt", code=2, error="over the file of --texts")
 
 
-def test_report_shows_descriptions(run: Run, film: Path) -> None:
+def test_report_has_descriptions_unless_they_were_edited(run: Run, film: Path) -> None:
     run("describe", film, *HOW)
     run("shots", film, "--device", "cpu", "--report")
     page = Path("film_shots.html").read_text()

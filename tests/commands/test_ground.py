@@ -13,6 +13,7 @@ from tests.archive.made import film as write_film
 from tests.commands.conftest import copies, csv_rows, files_here, files_in
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
+from vidsum.commands.ground import _missing_evidence
 from vidsum.evidence.match_probability import MatchedQueries, Usual, WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import hash_file
@@ -25,6 +26,23 @@ ASK = ("--device", "cpu", "--query", "green")
 
 
 pytestmark = pytest.mark.usefixtures("known_colours")
+
+
+@pytest.mark.parametrize(
+    ("codec", "searched", "ways"),
+    [
+        ("aac", ["picture"], ["text (--in text), sound (--in sound), speech (vidsum transcribe)"]),
+        ("aac", ["picture", "speech"], ["text (--in text), sound (--in sound)"]),
+        (None, ["picture"], ["text (--in text)"]),
+        ("aac", ["picture", "speech", "text", "sound"], []),
+    ],
+    ids=["picture alone", "picture and speech", "film without sound", "all"],
+)
+def test_each_kind_that_was_not_searched_is_named_with_its_command(
+    codec: str | None, searched: list[str], ways: list[str]
+) -> None:
+    document = {"video": {"audio_codec": codec}, "evidence": searched}
+    assert list(_missing_evidence(document)) == [f"not searched: {way}" for way in ways]
 
 
 def test_ground_prints_a_json_line_per_input(run: Run, film: Path, tmp_path: Path) -> None:

@@ -20,25 +20,37 @@ from vidsum.io.provenance import identify_file
 from vidsum.version import __version__
 
 
-def test_machine_cache_and_video(run: Run, film: Path, loads: list[str]) -> None:
+def test_info_has_the_versions_of_this_machine(run: Run) -> None:
     facts = run("info", "--json").json["data"]
     assert facts["vidsum"] == __version__
     assert facts["numpy"].startswith("2.")
     assert "libavcodec" in facts["ffmpeg"]
+
+
+def test_info_of_a_new_home_has_no_weights_and_an_empty_cache(run: Run, loads: list[str]) -> None:
+    facts = run("info", "--json").json["data"]
     assert facts["weights"] == "none here yet"
     assert facts["cache"]["entries"] == 0
+
+
+def test_info_counts_the_entries_and_bytes_of_the_cache(run: Run, film: Path, loads: list[str]) -> None:
     run("extract", film)
     facts = run("info", "--cache", "--json").json["data"]["cache"]
     assert facts["entries"] == 2  # features, and how much the pictures change
     assert 0 < facts["bytes"] < facts["limit_bytes"]
-    ran = run("info", film)
-    assert re.match(r".*film.mp4: 0:10, 64 x 48, 25 fps, h264 \+ aac, 0.\d MB\n", ran.out)
-    assert "h264" in ran.out
+
+
+def test_info_of_a_film_is_a_line_of_its_facts(run: Run, film: Path) -> None:
+    line = run("info", film).out
+    assert re.match(r".*film.mp4: 0:10, 64 x 48, 25 fps, h264 \+ aac, 0.\d MB\n", line)
+
+
+def test_info_of_a_film_as_json_has_its_facts(run: Run, film: Path) -> None:
     facts = run("info", film, "--json").json["data"]
     assert (facts["duration_s"], facts["fps"], facts["audio_codec"]) == (10, 25, "aac")
 
 
-def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_names_missing_extras_and_their_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.commands.info.has_extra", lambda extra: extra == "speech")
     monkeypatch.setattr("vidsum.io.packages.installed_version", lambda package: "not installed")
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: False)
@@ -49,7 +61,7 @@ def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.err == ""
 
 
-def test_a_broken_opencv_and_its_repair(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_opencv_is_named_with_its_repair(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("cv2.resize")
     err = run("info").err
     assert "OpenCV does not work: module 'cv2' has no attribute 'resize'" in err
@@ -63,31 +75,60 @@ def obs(tmp_path: Path) -> Path:
     return make_tracks(tmp_path / "obs.mkv", *tracks, n_frames=60)
 
 
-def test_info_lists_the_tracks(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_lists_the_tracks_and_which_is_chosen(run: Run, obs: Path) -> None:
     tracks = run("info", obs, "--audio-track", "en", "--json").json["data"]["tracks"]
     assert [(item["kind"], item["number"], item["chosen"]) for item in tracks] == [
         *(("video", 1, True), ("audio", 1, False), ("audio", 2, True))
     ]
     assert (tracks[2]["language"], tracks[2]["channels"], tracks[1]["flags"]) == ("eng", 1, ["default"])
     assert "audio track 1 *" in run("info", obs).out
+
+
+def test_audio_track_that_is_not_there_is_refused_with_a_list(run: Run, obs: Path) -> None:
     run("info", obs, "--audio-track", "3", code=3, error="has no audio track 3; it has 1 und, 2 eng")
+
+
+def test_silent_track_beside_a_loud_one_has_a_hint(
+    run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub.install(monkeypatch)
     run("transcribe", obs, error="audio track 1 is silent; track 2 is not")
     assert "try: --audio-track 2" in run("trim", obs, code=3, error="is silent").err
-    other = run("transcribe", obs, "--audio-track", "2")
-    assert "unchanged" not in other.out
+
+
+def test_transcript_of_another_track_is_made_again(
+    run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch)
+    run("transcribe", obs)
+    assert "unchanged" not in run("transcribe", obs, "--audio-track", "2").out
     document = json.loads(Path("obs_transcript.json").read_text())
     assert document["segments"]
     assert document["provenance"]["video"] == {**identify_file(obs), "audio_track": 2}
+
+
+def test_track_by_language_is_the_track_by_number(
+    run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch)
+    run("transcribe", obs, "--audio-track", "2")
     assert "unchanged" in run("transcribe", obs, "--audio-track", "eng").out
 
 
 @pytest.mark.usefixtures("loads")
-def test_summarize_audio_track(run: Run, obs: Path, film: Path) -> None:
+def test_provenance_names_no_track_where_there_is_one(run: Run, film: Path) -> None:
     assert "track" not in json.dumps(run("shots", film, "-o", "-").json["provenance"])
+
+
+@pytest.mark.usefixtures("loads")
+def test_summary_with_another_audio_track_is_made_again(run: Run, obs: Path) -> None:
     run("summarize", obs, "--budget", "3s", error="track 2 is not")
     assert "unchanged" not in run("summarize", obs, "--budget", "3s", "--audio-track", "2").out
     assert run("info", "obs_summary.mp4", "--json").json["data"]["tracks"][1]["channels"] == 1
+
+
+@pytest.mark.usefixtures("loads")
+def test_features_are_the_same_with_any_audio_track(run: Run, obs: Path) -> None:
     run("extract", obs, "--audio-track", "1", "-o", "a.npz")
     assert "unchanged" in run("extract", obs, "--audio-track", "2", "-o", "a.npz").out
 
@@ -109,7 +150,7 @@ def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     "raise OSError('libcudart.so: cannot open shared object file')",
     pytest.param(None, marks=pytest.mark.deep),
 ])  # fmt: skip
-def test_broken_pytorch(tmp_path: Path, film: Path, code: str | None) -> None:
+def test_broken_pytorch_is_named_with_its_repair(tmp_path: Path, film: Path, code: str | None) -> None:
     stubs = tmp_path / "stubs"
     add_package(stubs, "torch", "2.9.9", code=code or "raise ModuleNotFoundError(name='torch')")
     for more in ([], ["--json"]):
@@ -122,7 +163,7 @@ def test_broken_pytorch(tmp_path: Path, film: Path, code: str | None) -> None:
 
 
 @needs_torch
-def test_info_without_pytorch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_without_pytorch_is_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(name: str = "auto") -> None:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
@@ -137,7 +178,7 @@ def test_info_without_pytorch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_broken_torchvision(tmp_path: Path, film: Path) -> None:
+def test_broken_torchvision_is_named_with_its_repair(tmp_path: Path, film: Path) -> None:
     real_weights("mobilenet_v2")
     stubs = tmp_path / "stubs"
     add_package(stubs, "torchvision", "0.1", code=NMS)

@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -261,6 +262,26 @@ def test_results_are_neither_lost_nor_made_twice(jobs: int, size: int, seed: int
     worked = Counter(Path("worked").read_text().split())
     assert worked == {item.path: 1 + (not item.path.startswith("fine")) for item in inputs}
     assert set(steps) <= {f"{item.path} step {item.path}" for item in inputs}
+
+
+@pytest.mark.parametrize("is_second", [True, False], ids=["second try", "first try"])
+def test_input_runs_alone_in_its_second_try(is_second: bool) -> None:
+    """The first died, perhaps for lack of memory."""
+    first, second = plain_inputs(["1.mp4", "2.mp4"])
+    future: Future[None] = Future()
+    future.set_result(None)
+    begun: list[BatchInput] = []
+    batch = SimpleNamespace(
+        _retried={first.number} if is_second else set(),
+        _running={future: (first, None)},
+        _again=deque(),
+        _waiting=deque([second]),
+        _free=[None],
+        _start=lambda item: (begun.append(item), batch._free.pop()),
+        _collect=lambda future: None,
+    )
+    workers._Workers.advance(batch)  # type: ignore[arg-type]
+    assert begun == ([] if is_second else [second])
 
 
 def test_a_worker_that_dies_between_two_tasks_costs_nothing() -> None:

@@ -310,6 +310,19 @@ def test_a_foreign_file_is_refused(run: Run, film: Path, name: str) -> None:
     assert states(run, *ask) == ["up to date"]
 
 
+def test_a_foreign_file_that_comes_while_the_film_is_read_is_refused(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(summary: object, path: Path, *_: object) -> tuple[str, ...]:
+        path.write_bytes(b"ours")
+        Path("film_summary.mp4").write_bytes(b"mine")
+        return ()
+
+    monkeypatch.setattr("vidsum.outputs.mp4.encode_segments", write)
+    run("summarize", film, code=1, error=("film_summary.mp4", "--overwrite"))
+    assert Path("film_summary.mp4").read_bytes() == b"mine"
+
+
 @pytest.fixture
 def foreign() -> Path:
     """A file that has the name of an output."""

@@ -12,8 +12,9 @@ from safetensors.numpy import load_file
 
 from tests.conftest import deep
 from tests.program import Run
-from vidsum.commands.app import find_command
-from vidsum.commands.reproduce import without_flags
+from vidsum.commands.app import INTERRUPTED, find_command
+from vidsum.commands.reproduce import _run, without_flags
+from vidsum.errors import VidsumError
 from vidsum.lab.reproduction import read_tables
 
 
@@ -29,7 +30,7 @@ def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:
     return {row["row"]: row["ours"] for item in ran.json_lines for row in item["data"]["rows"]}
 
 
-def test_list_of_tables(run: Run) -> None:
+def test_every_table_of_a_paper_is_listed_with_its_state(run: Run) -> None:
     lines = run("reproduce").out.splitlines()
     assert lines[0].split() == ["paper", "table", "state", "title"]
     assert "mrnet         Table 3       here      Charades-STA" in lines
@@ -51,13 +52,13 @@ def test_options_of_all_rows_are_known() -> None:
 
 
 @pytest.mark.deep
-def test_costs_need_no_data(run: Run) -> None:
+def test_costs_of_a_table_need_no_data(run: Run) -> None:
     ran = run("reproduce", "stamp", "--paper-table", "4", "--toy", "--out", "runs")
     assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
     assert "mean nothing" not in ran.out
 
 
-def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
+def test_table_without_its_data_says_what_to_bring(run: Run, tmp_path: Path) -> None:
     ran = run("reproduce", "stamp", "--paper-table", "6")
     assert "not comparable: VidSwin's weights and MSR-VTT were not available" in ran.out
     assert "SwinBERT    published   42.82" in ran.out
@@ -75,7 +76,7 @@ def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_row_is_not_trained_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = toy(run, "mrnet", "3")
     assert all(0 <= item <= 100 for row in first.values() for item in row.values())
 
@@ -90,7 +91,7 @@ def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
-def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_row_goes_on_with_its_weights(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from vidsum.lab.evaluate import evaluate
 
     def stop(*arguments: object) -> None:
@@ -107,7 +108,21 @@ def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(Path("runs/reports").iterdir())) == 2
 
 
-def test_failed_row(run: Run) -> None:
+def test_command_that_is_interrupted_ends_the_reproduction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.commands.app.run", lambda words: INTERRUPTED)
+    with pytest.raises(KeyboardInterrupt):
+        _run("train", ["ridge", "--out", "run"], {}, tmp_path, quiet=True)
+
+
+def test_command_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.commands.app.run", lambda words: 1)
+    with pytest.raises(VidsumError, match="vidsum train ridge failed"):
+        _run("train", ["ridge", "--out", "run"], {}, tmp_path, quiet=True)
+
+
+def test_row_whose_training_fails_costs_no_other(run: Run) -> None:
     toy(run, "mrnet", "3")
     first, _ = sorted(Path("runs/runs").iterdir())
     for report in Path("runs/reports").iterdir():
@@ -121,7 +136,7 @@ def test_failed_row(run: Run) -> None:
     assert "safetensors" in ran.err
 
 
-def test_submission_row(run: Run, tmp_path: Path) -> None:
+def test_row_of_a_submission_has_figures(run: Run, tmp_path: Path) -> None:
     assert set(toy(run, "qvhighlights", "val")) == {"Moment-DETR"}
     assert not Path("runs/runs").exists()
     made = toy(run, "qvhighlights", "val")["Moment-DETR"]
@@ -145,7 +160,7 @@ def test_baselines_stand_below_the_first_row_of_their_data(run: Run) -> None:
 @pytest.mark.parametrize(
     ("paper", "number"), [("mrnet", "5"), deep("lam", "1b"), deep("fulltransnet", "III")]
 )
-def test_toy_tables(run: Run, paper: str, number: str) -> None:
+def test_table_is_made_of_toy_data(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
 
 
@@ -165,7 +180,7 @@ def test_figures_are_those_of_the_run_and_differ_by_pattern(run: Run) -> None:
 
 
 @pytest.mark.deep
-def test_all_toy_tables(run: Run) -> None:
+def test_all_tables_are_made_of_toy_data(run: Run) -> None:
     for table in read_tables():
         if table.data:
             paper, (number, *_) = next(iter(table.tables.items()))
@@ -174,7 +189,7 @@ def test_all_toy_tables(run: Run) -> None:
 
 
 @pytest.mark.shared
-def test_published_submission(run: Run, shared: Path) -> None:
+def test_published_submission_has_its_published_figures(run: Run, shared: Path) -> None:
     folder = shared / "data" / "qvhighlights"
     ran = run("reproduce", "qvhighlights", "--data", folder, "--out", "runs", "--json")
     (row,) = ran.json["data"]["rows"]

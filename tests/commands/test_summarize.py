@@ -48,6 +48,11 @@ def repeated(made_film: Path, analysed: Path, tmp_path_factory: pytest.TempPathF
     return folder
 
 
+@pytest.mark.parametrize("name", ["film_storyboard.png", "film_importance.png"])
+def test_storyboard_and_plot_are_written_on_demand(repeated: Path, name: str) -> None:
+    assert (repeated / "one" / name).is_file()
+
+
 @pytest.mark.parametrize(
     "name", ["film_summary.json", "film_summary.mp4", "film_storyboard.png", "film_importance.png"]
 )

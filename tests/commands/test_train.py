@@ -151,3 +151,7 @@ def test_train_exploding_loss(run: Run, data: Path) -> None:
     assert [result["input"] for result in failed] == ["run/split_0", "run/split_1"]
     assert all("epoch" in result["errors"][0]["message"] for result in failed)
     assert all("--lr" in result["errors"][0]["hint"] for result in failed)
+
+
+def test_number_behind_the_last_split_is_refused(run: Run, data: Path) -> None:
+    run("train", "ridge", "--data", data, "--out", "run", "--split", 5, code=2, error="unknown split 5")

@@ -24,15 +24,33 @@ def model(monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     return stub.install(monkeypatch)
 
 
-def test_transcribe_writes_json(run: Run, film: Path, model: stub.StubModel) -> None:
+def test_transcript_is_a_document_of_segments_without_words(
+    run: Run, film: Path, model: stub.StubModel
+) -> None:
     ran = run("transcribe", film)
     document = read_valid("film_transcript.json", "transcript")
     assert document["language"] == "de"
     assert document["segments"][0]["text"].startswith("word0 word1")
     assert "words" not in document["segments"][0]
     assert "word0" in ran.out
+
+
+def test_transcript_on_stdout_is_json_where_no_format_is_chosen(
+    run: Run, film: Path, model: stub.StubModel
+) -> None:
+    check_schema(run("transcribe", film, "-o", "-").json, "transcript")
+    assert list(Path().iterdir()) == []
+
+
+def test_transcript_is_up_to_date_in_a_second_run(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film)
     assert "unchanged" in run("transcribe", film).out
     assert len(model.tasks) == 1
+
+
+def test_further_format_leaves_the_document_with_its_words(
+    run: Run, film: Path, model: stub.StubModel
+) -> None:
     run("transcribe", film, "--words", "-o", "mine.json")
     before = json.loads(Path("mine.json").read_text())
     run("transcribe", film, "--format", "vtt", "-o", "mine.vtt")
@@ -42,45 +60,81 @@ def test_transcribe_writes_json(run: Run, film: Path, model: stub.StubModel) -> 
     assert "unchanged" in run("transcribe", film, "-o", "mine.json").out
 
 
-@pytest.mark.parametrize(
+FORMS = pytest.mark.parametrize(
     ("form", "start"), [("srt", "1\n00:00:0"), ("vtt", "WEBVTT\n"), ("txt", "word0 word1")]
 )
-def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: str, start: str) -> None:
+
+
+@FORMS
+def test_subtitles_lie_beside_the_document(
+    run: Run, film: Path, model: stub.StubModel, form: str, start: str
+) -> None:
     run("transcribe", film, "--format", form)
     assert Path("film_transcript.json").exists()
-    text = Path(f"film_transcript.{form}").read_text()
-    assert text.startswith(start)
-    assert run("transcribe", film, "--format", form, "-o", "-").out == text
-    run("transcribe", film, "--format", form, "-o", f"mine.{form}")
-    assert Path(f"mine.{form}").read_text() == text
-    check_schema(json.loads(Path("mine.json").read_text()), "transcript")
-    run("transcribe", film, "-o", f"ending.{form}")
-    assert (Path(f"ending.{form}").read_text(), Path("ending.json").exists()) == (text, True)
-    run("transcribe", film, "--format", form, "-o", "mine.mp4", code=2, error=f".{form} or .json")
+    assert Path(f"film_transcript.{form}").read_text().startswith(start)
 
 
-def test_events(
-    run: Run, film_with_tone: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
+@FORMS
+def test_subtitles_on_stdout_are_those_of_a_file(
+    run: Run, film: Path, model: stub.StubModel, form: str, start: str
 ) -> None:
-    film = film_with_tone
-    run("transcribe", film)
-    none = run("transcribe", film, "--events", "-o", "-").json
-    check_schema(none, "transcript")
-    assert none["events"] == []
-    monkeypatch.setattr("vidsum.evidence.audible.EVENTS", {"music": ("sine wave",)})  # of the film
-    ran = run("transcribe", film, "--events", "--format", "txt")
-    document = read_valid("film_transcript.json", "transcript")
-    (event,) = document["events"]
+    run("transcribe", film, "--format", form, "-o", f"mine.{form}")
+    assert run("transcribe", film, "--format", form, "-o", "-").out == Path(f"mine.{form}").read_text()
+    check_schema(json.loads(Path("mine.json").read_text()), "transcript")
+
+
+@FORMS
+def test_ending_of_the_output_chooses_the_format(
+    run: Run, film: Path, model: stub.StubModel, form: str, start: str
+) -> None:
+    run("transcribe", film, "-o", f"ending.{form}")
+    assert Path(f"ending.{form}").read_text().startswith(start)
+    assert Path("ending.json").exists()
+
+
+def test_output_with_the_ending_of_another_format_is_refused(
+    run: Run, film: Path, model: stub.StubModel
+) -> None:
+    run("transcribe", film, "--format", "srt", "-o", "mine.mp4", code=2, error=".srt or .json")
+
+
+def test_film_without_sounds_that_are_known_has_no_events(
+    run: Run, film_with_tone: Path, model: stub.StubModel
+) -> None:
+    document = run("transcribe", film_with_tone, "--events", "-o", "-").json
+    check_schema(document, "transcript")
+    assert document["events"] == []
+
+
+@pytest.fixture
+def music(film_with_tone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A film whose tone counts as music."""
+    monkeypatch.setattr("vidsum.evidence.audible.EVENTS", {"music": ("sine wave",)})
+    return film_with_tone
+
+
+def test_sounds_are_in_document_text_and_output_on_demand(
+    run: Run, music: Path, model: stub.StubModel
+) -> None:
+    ran = run("transcribe", music, "--events", "--format", "txt")
+    (event,) = read_valid("film_transcript.json", "transcript")["events"]
     assert (event["sound"], event["end_s"] > 9, 0.5 < event["probability"] < 1) == ("music", True, True)
     assert "[music]\n" in Path("film_transcript.txt").read_text()
     assert "[music]" in ran.out
-    assert "unchanged" in run("transcribe", film, "--events").out
-    assert "events" not in run("transcribe", film, "-o", "-").json
+    assert "events" not in run("transcribe", music, "-o", "-").json
+
+
+def test_speech_is_recognized_once_with_and_without_sounds(
+    run: Run, music: Path, model: stub.StubModel
+) -> None:
+    run("transcribe", music)
+    run("transcribe", music, "--events")
+    assert "unchanged" in run("transcribe", music, "--events").out
     assert len(model.tasks) == 1
 
 
 @pytest.mark.shared
-def test_real_events(
+def test_applause_of_a_real_film_is_an_event(
     run: Run, shared_videos: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vidsum.pipelines.transcribe.find_speech", lambda blocks: iter(()))
@@ -88,7 +142,9 @@ def test_real_events(
     assert "[applause]" in run("transcribe", applause, "--events", "--format", "srt", "-o", "-").out
 
 
-def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_uncertain_speech_is_marked_and_in_no_subtitles(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub.install(monkeypatch, probability=0.4)
     ran = run("transcribe", film, "--format", "srt", error="uncertain speech in 1 of 1 segments")
     assert Path("film_transcript.srt").read_text() == ""
@@ -96,6 +152,9 @@ def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch,
     assert ran.out.count("(?)") == 1
     document = read_valid("film_transcript.json", "transcript")
     assert [segment["uncertain"] for segment in document["segments"]] == [True]
+
+
+def test_silence_has_no_segments_and_a_warning(run: Run, model: stub.StubModel, tmp_path: Path) -> None:
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
     ran = run("transcribe", tmp_path / "silence.wav", error="no speech")
     assert "no segments" in ran.out
@@ -127,26 +186,41 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return plans
 
 
-def test_spoken_and_typed_queries(
+def test_spoken_and_typed_queries_are_searched_in_their_order(
     run: Run, film: Path, question: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub.install(monkeypatch, text="a man chops wood", language=ENGLISH)
     Path("typed.txt").write_text("a cat\n")
     queries = ("--query", "a dog", "--query-audio", question, "--queries", "typed.txt")
-    ran = run("ground", film, *queries, "-o", "-")
+    run("ground", film, *queries, "-o", "-")
     assert requests[0].texts == ("a dog", "a man chops wood", "a cat")
-    typed, spoken, _ = ran.json["queries"]
+
+
+def test_spoken_query_is_recorded_with_its_file_language_and_confidence(
+    run: Run, film: Path, question: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch, text="a man chops wood", language=ENGLISH)
+    ran = run("ground", film, "--query", "a dog", "--query-audio", question, "-o", "-")
+    typed, spoken = ran.json["queries"]
     assert "spoken" not in typed
     jsonschema.validate(spoken, {**SCHEMA["properties"]["queries"]["items"], "$defs": SCHEMA["$defs"]})
     assert (spoken["spoken"]["file"], spoken["spoken"]["language"]) == ("question.wav", "en")
     assert spoken["spoken"]["confidence"] == pytest.approx(0.9)
     assert "'a man chops wood' (90% sure)" in ran.err
+
+
+def test_spoken_query_is_read_from_stdin(
+    run: Run, film: Path, question: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch, text="a man chops wood", language=ENGLISH)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(question.read_bytes())))
     run("ground", film, "--query-audio", "-", "-o", "-")
-    assert requests[1].texts == ("a man chops wood",)
+    assert requests[0].texts == ("a man chops wood",)
 
 
-def test_spoken_query_translated(question: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spoken_query_is_translated_into_english(
+    question: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = stub.install(monkeypatch, text="a man")
     transcript = transcribe_query(str(question), Extraction())
     assert model.tasks == [("transcribe", "de"), ("translate", "de")]
@@ -161,7 +235,7 @@ def test_spoken_query_translated(question: Path, own_home: Path, monkeypatch: py
     ],
     ids=["words", "language"],
 )
-def test_unclear_spoken_query(
+def test_unclear_spoken_query_is_refused(
     run: Run,
     film: Path,
     question: Path,
@@ -175,27 +249,43 @@ def test_unclear_spoken_query(
     assert requests == []
 
 
-def test_silent_and_long_spoken_queries(
-    run: Run, film: Path, tmp_path: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("length", "rate", "level", "fault"),
+    [(16_000, 16_000, 0.0, "no speech"), (600 * 8_000, 8_000, 0.5, "is 600 s long")],
+    ids=["silent", "long"],
+)
+def test_silent_or_long_spoken_query_is_refused_before_it_is_recognized(
+    run: Run,
+    film: Path,
+    tmp_path: Path,
+    model: stub.StubModel,
+    length: int,
+    rate: int,
+    level: float,
+    fault: str,
 ) -> None:
-    model = stub.install(monkeypatch, text="a man", language=ENGLISH)
-    write_wav(np.zeros(16_000), tmp_path / "silence.wav")
-    run("ground", film, "--query-audio", tmp_path / "silence.wav", code=3, error="silence.wav: no speech")
-    write_wav(np.full(600 * 8_000, 0.5), tmp_path / "lecture.wav", 8_000)
-    run("ground", film, "--query-audio", tmp_path / "lecture.wav", code=3, error="lecture.wav: is 600 s long")
+    write_wav(np.full(length, level), tmp_path / "query.wav", rate)
+    run("ground", film, "--query-audio", tmp_path / "query.wav", code=3, error=f"query.wav: {fault}")
     assert model.tasks == []
 
 
-def test_each_format_is_written(run: Run, film: Path, model: stub.StubModel) -> None:
-    run("transcribe", film, "--format", "srt", "--format", "vtt", "--format", "json")
+SRT_AND_VTT = ("--format", "srt", "--format", "vtt")
+
+
+def test_each_of_several_formats_is_written_and_listed(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film, *SRT_AND_VTT, "--format", "json")
     names = {"film_transcript.json", "film_transcript.srt", "film_transcript.vtt"}
     assert {path.name for path in Path().iterdir()} == names
-    assert set(json.loads(Path("film_transcript.json").read_text())["outputs"]) == names - {
-        "film_transcript.json"
-    }
+    listed = set(json.loads(Path("film_transcript.json").read_text())["outputs"])
+    assert listed == names - {"film_transcript.json"}
+
+
+def test_each_of_several_formats_is_as_it_is_alone(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film, *SRT_AND_VTT)
     for name in ("srt", "vtt"):
         alone = run("transcribe", film, "--format", name, "-o", "-").out
         assert Path(f"film_transcript.{name}").read_text() == alone
-    run(
-        "transcribe", film, "--format", "srt", "--format", "vtt", "-o", "-", code=2, error="prints one format"
-    )
+
+
+def test_several_transcript_formats_are_not_printed(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film, *SRT_AND_VTT, "-o", "-", code=2, error="prints one format")

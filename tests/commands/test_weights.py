@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.conftest import deep
 from tests.lab.importers.published_mrnet import CONFIGS, state_dict
 from tests.media import make_video
 from tests.program import Run
+from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.features import describe, get_extractor
 from vidsum.results.feature_files import read_features
@@ -39,6 +41,14 @@ def test_weights_list(run: Run) -> None:
     assert states["i3d"] == "missing"
     assert states["ridge"] == "shipped"
     run("weights", "verify", "i3d", code=4, error="i3d: missing")
+
+
+def test_damaged_weights_are_not_verified(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    status = next(status for status in checkpoints.entries() if status.entry.name == "ridge")
+    damaged = replace(status, state="damaged", reason="its SHA-256 is another")
+    monkeypatch.setattr(checkpoints, "verify", lambda name: damaged)
+    ran = run("weights", "verify", "ridge", code=4, error="ridge: its SHA-256 is another")
+    assert "verified" not in ran.out
 
 
 def test_add_official_weights(run: Run, tmp_path: Path) -> None:

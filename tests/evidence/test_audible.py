@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import real_weights
-from vidsum.evidence.audible import match_classes, read_names, sound_moments
+from vidsum.evidence.audible import RUN, _are_runs, match_classes, read_names, sound_moments
 from vidsum.evidence.protocol import encode_queries
 from vidsum.features.yamnet import N_CLASSES
 
@@ -70,3 +70,34 @@ def test_a_moment_ends_with_the_sound() -> None:
     (moment,) = sound_moments(np.array([0.0, 0.8, 0.8], np.float32), 2.5)
     assert moment.interval == pytest.approx((0.96, 2.5))
     assert sound_moments(np.array([0.0, 0.0, 0.8], np.float32), 1.9) == []
+
+
+SOUND_RUNS = [(0, 1, 3, 0.5), (0, 4, 6, 0.5), (2, 0, 9, 1.0)]
+
+
+def are_runs(*changes: tuple[int, tuple[int, int, int, float]]) -> bool:
+    """Whether runs are accepted after changes of some of them."""
+    return _are_runs(np.array([dict(changes).get(n, run) for n, run in enumerate(SOUND_RUNS)], RUN))
+
+
+def test_stored_sounds_in_order_and_apart_are_accepted() -> None:
+    assert are_runs()
+
+
+@pytest.mark.parametrize(
+    ("number", "run"),
+    [
+        (1, (0, 2, 6, 0.5)),
+        (1, (0, 3, 6, 0.5)),
+        (2, (0, 0, 9, 1.0)),
+        (0, (0, 3, 1, 0.5)),
+        (2, (N_CLASSES, 0, 9, 1.0)),
+        (0, (0, 1, 3, 0.0)),
+        (2, (2, 0, 9, 1.5)),
+    ],
+    ids=["overlap", "touch", "order", "end before start", "unknown class", "too quiet", "above 1"],
+)
+def test_stored_sounds_out_of_order_or_range_are_refused(
+    number: int, run: tuple[int, int, int, float]
+) -> None:
+    assert not are_runs((number, run))

@@ -14,7 +14,13 @@ from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
+from vidsum.grounding.moment_model import (
+    MomentModel,
+    MRNetPredictor,
+    Prediction,
+    build_moment_model,
+    ground_video,
+)
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample
@@ -342,6 +348,13 @@ def checkpoint(path: Path, name: str = "qd-detr", **changes: Any) -> Path:
 
 def load(path: Path) -> MomentModel:
     return build_moment_model(read_trained(path), path.name, "cpu")
+
+
+@pytest.mark.parametrize("in_bf16", [True, False])
+def test_mrnet_computes_in_the_precision_of_its_settings(in_bf16: bool) -> None:
+    predictor = replace(untrained("mrnet"), in_bf16=in_bf16).predictor
+    assert isinstance(predictor, MRNetPredictor)
+    assert predictor.in_bf16 is in_bf16
 
 
 @BY_NAME

@@ -31,6 +31,14 @@ def find_marks(path: Path) -> list[np.ndarray]:
     return [np.flatnonzero((drawn(path) == colour).all(axis=2).any(axis=0)) for colour in colours]
 
 
+@pytest.mark.parametrize(("more", "is_cut"), [(0, False), (1, True)])
+def test_warning_comes_with_the_first_query_that_has_no_row(
+    more: int, is_cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.grounding.plot.MAX_ROWS", 2)
+    assert bool(moments_plot(grounding(2 + more), tmp_path / "plot.svg")) == is_cut
+
+
 @pytest.mark.deep
 def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
     heights = {}

@@ -69,6 +69,12 @@ def test_data_of_a_table_can_be_made_up_and_are_used(table: PaperTable) -> None:
 
 
 @each_table
+def test_table_has_the_notes_of_its_file(table: PaperTable) -> None:
+    (path,) = (path for path in FOLDER.glob("*.yaml") if read_yaml(path)["title"] == table.title)
+    assert list(table.notes) == read_yaml(path).get("notes", [])
+
+
+@each_table
 def test_row_without_a_run_says_why_or_is_computed(table: PaperTable) -> None:
     assert all(row.why or row.computed for row in table.rows if not row.evaluate)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vidsum.models.scaling import unit_range, unit_rows
+from vidsum.models.scaling import changes_around, unit_range, unit_rows
 
 
 @pytest.mark.parametrize("flat", [0.0, 0.5, 1.0])
@@ -20,3 +20,13 @@ def test_rows_have_unit_length_and_rows_of_zeros_stay() -> None:
     rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32))
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-6)
     assert rows.dtype == np.float32
+
+
+def test_change_of_a_row_is_to_the_nearer_of_its_neighbours() -> None:
+    rows = np.array([[1, 0], [1, 0], [0, 1], [-1, 0]], np.float32)
+    assert changes_around(rows).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("rows", "changes"), [([[1, 0], [0, 1]], [1, 1]), ([[1, 0]], [0])])
+def test_one_or_two_rows_have_changes_too(rows: list[list[float]], changes: list[float]) -> None:
+    assert changes_around(np.array(rows, np.float32)).tolist() == changes

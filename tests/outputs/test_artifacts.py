@@ -280,6 +280,20 @@ def test_errors_of_writers_name_the_target(tmp_path: Path) -> None:
     assert error.value.message == f"{tmp_path / 'folder' / '1.jpg'}: cannot be written (disk full)"
 
 
+@pytest.mark.parametrize(
+    ("answers", "text"),
+    [((True, True), "old"), ((True, False), "new"), ((False,), "new")],
+    ids=["fresh", "replaced meanwhile", "not fresh"],
+)
+def test_file_is_written_again_unless_it_is_fresh_to_the_end(
+    answers: tuple[bool, ...], text: str, tmp_path: Path
+) -> None:
+    write(tmp_path, "r", ["a"], "old")
+    left = iter(answers)
+    result_at(tmp_path, "r").write("new", {"a": write_file}, is_fresh=lambda *_: next(left))
+    assert (tmp_path / "a.txt").read_text() == text
+
+
 def test_optional_files_are_left_out(tmp_path: Path) -> None:
     def fail(text: str, path: Path) -> tuple[str, ...]:
         raise UsageError("no such thing")

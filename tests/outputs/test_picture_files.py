@@ -8,7 +8,7 @@ import pytest
 
 import vidsum
 from tests.media import make_video
-from vidsum.outputs.picture_files import choose_key_frames
+from vidsum.outputs.picture_files import choose_key_frames, draw_plot
 from vidsum.results.summary import Summary, Trim
 from vidsum.types import Picture
 from vidsum.video.probe import probe
@@ -54,3 +54,16 @@ def test_key_frame_of_a_segment_is_its_sharpest_picture(tmp_path: Path) -> None:
     summary = vidsum.summarize(path, budget="100%", model=np.ones(6), cache=False, device="cpu")
     assert isinstance(summary, Summary)
     assert choose_key_frames(summary) == [1.0]
+
+
+def test_plot_has_the_times_that_a_player_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Summary] = []
+    monkeypatch.setattr(
+        "vidsum.summary.storyboard.importance_plot", lambda result, path: drawn.append(result)
+    )
+    path = make_video(tmp_path / "late.mkv", n_frames=50, sound=True, late_s=1.0).path
+    summary = vidsum.summarize(path, budget="100%", model=np.ones(4), cache=False, device="cpu")
+    assert isinstance(summary, Summary)
+    draw_plot(summary, tmp_path / "plot.png")
+    assert summary.segments[0][0] == 0
+    assert drawn[0].segments[0][0] == pytest.approx(1.0, abs=0.01)

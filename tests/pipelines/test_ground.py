@@ -18,6 +18,7 @@ from vidsum.grounding import chosen_model
 from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.io.provenance import identify_file
 from vidsum.pipelines import embedding
 from vidsum.pipelines import ground as pipeline
 from vidsum.pipelines.queries import read_queries
@@ -42,11 +43,19 @@ def best(result: Grounding) -> list[tuple[float, float]]:
     return [(item.moments[0].start_s, item.moments[0].end_s) for item in result.queries]
 
 
-def test_ground_in_one_pass(film: Path, colours: list[int]) -> None:
+def test_each_query_finds_its_colour(film: Path, colours: list[int]) -> None:
     result = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
     assert [item.query for item in result.queries] == ["green", "a yellow wall", "blue"]
     assert best(result) == [(2, 4), (6, 10), (4, 6)]
+
+
+def test_result_names_model_and_space_and_the_length_of_the_video(film: Path, colours: list[int]) -> None:
+    result = pipeline.ground(film, "green", device="cpu")
     assert (result.model, result.space, result.video_duration_s) == ("similarity", "vse", 10)
+
+
+def test_film_is_decoded_once_for_all_queries(film: Path, colours: list[int]) -> None:
+    pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
     assert colours == [1]
     assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
@@ -58,30 +67,44 @@ def test_another_query_cuts_no_shots(film: Path, colours: list[int], monkeypatch
     assert best(pipeline.ground(film, ["green", "blue"], device="cpu")) == best(first)
 
 
-def test_ground_fast(film: Path, colours: list[int]) -> None:
-    result = pipeline.ground(film, "green", device="cpu", fast=True)
-    assert result.provenance["extractions"][0]["parameters"]["fast"] is True
+@pytest.mark.parametrize(("fast", "recorded"), [(True, {"fast": True}), (False, {})])
+def test_provenance_says_whether_pictures_were_left_out(
+    fast: bool, recorded: dict[str, bool], film: Path, colours: list[int]
+) -> None:
+    result = pipeline.ground(film, "green", device="cpu", fast=fast)
+    parameters = result.provenance["extractions"][0]["parameters"]
+    assert {name: value for name, value in parameters.items() if name == "fast"} == recorded
     assert result.warnings == ()
-    whole = pipeline.ground(film, "green", device="cpu")
-    assert "fast" not in whole.provenance["extractions"][0]["parameters"]
-    assert whole.warnings == ()
 
 
-def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:
-    texts = [f"{name} {number}" for number in range(100) for name in ("red", "green", "blue")]
-    result = pipeline.ground(film, texts, 1, device="cpu")
+HUNDREDS = [f"{name} {number}" for number in range(100) for name in ("red", "green", "blue")]
+
+
+def test_hundreds_of_queries_find_each_their_moment(film: Path, colours: list[int]) -> None:
+    result = pipeline.ground(film, HUNDREDS, 1, device="cpu")
     assert best(result) == [(0, 2), (2, 4), (4, 6)] * 100
-    alone = pipeline.ground(film, texts[280], 1, device="cpu")
-    np.testing.assert_array_equal(alone.queries[0].saliency, result.queries[280].saliency)
 
 
-def test_planned_provenance_of_moments(film: Path, colours: list[int]) -> None:
+def test_query_has_the_curve_alone_that_it_has_among_hundreds(film: Path, colours: list[int]) -> None:
+    alone = pipeline.ground(film, HUNDREDS[280], 1, device="cpu").queries[0]
+    among = pipeline.ground(film, HUNDREDS, 1, device="cpu").queries[280]
+    np.testing.assert_array_equal(alone.saliency, among.saliency)
+
+
+def test_moments_have_the_provenance_of_their_plan_which_decodes_nothing(
+    film: Path, colours: list[int]
+) -> None:
+    plan = pipeline.plan_moments(
+        film, read_queries(["green", "red"]), Retrieval(top_k=3), Extraction(device="cpu")
+    )
+    assert colours == []
+    assert plan.provenance == plan.run().provenance == json.loads(json.dumps(plan.provenance))
+
+
+def test_provenance_of_moments_has_queries_and_settings(film: Path, colours: list[int]) -> None:
     queries, options = read_queries(["green", "red"]), Extraction(device="cpu")
     settings = Retrieval(top_k=3)
-    plan = pipeline.plan_moments(film, queries, settings, options)
-    assert colours == []
-    known = plan.provenance
-    assert known == plan.run().provenance == json.loads(json.dumps(known))
+    known = pipeline.plan_moments(film, queries, settings, options).provenance
     others = [
         pipeline.plan_moments(film, read_queries(["green"]), settings, options),
         pipeline.plan_moments(film, queries, Retrieval(top_k=4), options),
@@ -91,23 +114,26 @@ def test_planned_provenance_of_moments(film: Path, colours: list[int]) -> None:
 
 
 @pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])
-def test_options_of_the_space(film: Path, setting: str) -> None:
+def test_settings_that_the_space_decides_are_refused(film: Path, setting: str) -> None:
     with pytest.raises(UsageError, match=f"{setting} is chosen by the space"):
         pipeline.ground(film, "green", **{setting: 1})
 
 
-def test_trained_model(
-    film: Path, colours: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    requests: list[tuple[int, int, bool]] = []
+@dataclass(frozen=True)
+class Reader:
+    """A trained model without weights."""
 
-    @dataclass(frozen=True)
-    class Reader:
-        space: str = "vse"
-        max_words: int | None = None
-        family: str = "mrnet"
-        in_bf16: bool = False
-        guided: bool = False
+    space: str = "vse"
+    max_words: int | None = None
+    family: str = "mrnet"
+    in_bf16: bool = False
+    guided: bool = False
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]]:
+    """Queries, most moments and precision of each call of the model, which answers 1 to 2 s."""
+    requests: list[tuple[int, int, bool]] = []
 
     def answer(
         grounder: Reader, video: ClipEmbeddings, tokens: Any, vectors: FloatArray, top_k: int
@@ -115,30 +141,63 @@ def test_trained_model(
         requests.append((len(tokens), top_k, grounder.in_bf16))
         return [Prediction([Moment(1.0, 2.0, 0.9)], None, np.zeros(len(video))) for _ in tokens]
 
-    path = tmp_path / "best.safetensors"
-    path.write_bytes(b"weights")
     monkeypatch.setattr(chosen_model, "_load_checkpoint", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.moment_model.ground_video", answer)
-    ask = {"model": str(path), "device": "cpu"}
-    result = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
-    exact = pipeline.ground(film, ["green", "red"], 3, precision="fp32", **ask)
-    assert requests == [(2, 3, True), (2, 3, False)]
-    assert [item.provenance["grounding"].get("precision") for item in (result, exact)] == ["bf16", None]
-    check_schema(result.to_dict(with_saliency=False), "moments")
+    return requests
+
+
+@pytest.fixture
+def ask(colours: list[int], requests: list[tuple[int, int, bool]], tmp_path: Path) -> dict[str, Any]:
+    """Options that choose the model."""
+    (tmp_path / "best.safetensors").write_bytes(b"weights")
+    return {"model": str(tmp_path / "best.safetensors"), "device": "cpu"}
+
+
+def test_moments_of_a_trained_model_are_the_answer(film: Path, ask: dict[str, Any]) -> None:
+    result = pipeline.ground(film, ["green", "red"], 3, **ask)
     assert best(result) == [(1, 2)] * 2
-    assert (result.model, result.space) == (str(path), "vse")
-    assert len(result.provenance["grounding"]["model_sha256"]) == 64
+    assert (result.model, result.space) == (ask["model"], "vse")
+    check_schema(result.to_dict(with_saliency=False), "moments")
+
+
+@pytest.mark.parametrize(
+    ("precision", "in_bf16", "recorded"), [("bf16", True, "bf16"), ("fp32", False, None)]
+)
+def test_trained_model_computes_in_the_chosen_precision(
+    precision: str,
+    in_bf16: bool,
+    recorded: str | None,
+    film: Path,
+    ask: dict[str, Any],
+    requests: list[tuple[int, int, bool]],
+) -> None:
+    result = pipeline.ground(film, ["green", "red"], 3, precision=precision, **ask)
+    assert requests == [(2, 3, in_bf16)]
+    assert result.provenance["grounding"].get("precision") == recorded
+
+
+def test_provenance_has_the_hash_of_a_trained_model(film: Path, ask: dict[str, Any]) -> None:
+    result = pipeline.ground(film, "green", **ask)
+    assert result.provenance["grounding"]["model_sha256"] == identify_file(Path(ask["model"]))["sha256"]
+
+
+@pytest.mark.parametrize(("alone", "recorded"), [(False, None), (True, True)])
+def test_guided_model_answers_alone_on_demand(
+    alone: bool, recorded: bool | None, film: Path, ask: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chosen_model, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
-    added, values = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
-    assert best(values) == best(result) != best(added)
-    assert [item.provenance["grounding"].get("alone") for item in (added, values)] == [None, True]
+    result = pipeline.ground(film, ["green", "red"], alone=alone, **ask)
+    assert (best(result) == [(1, 2)] * 2) == alone
+    assert result.provenance["grounding"].get("alone") == recorded
 
 
 @pytest.mark.parametrize(
     ("space", "expected"),
     [("vse", ("similarity", "vse")), ("auto", ("similarity", "vse")), ("clip", ("similarity", "clip"))],
 )
-def test_resolve_auto_model(monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]) -> None:
+def test_automatic_model_is_similarity_where_no_other_is_installed(
+    monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
+) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     assert chosen_model.resolve_model("auto", space) == expected
 

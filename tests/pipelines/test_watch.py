@@ -35,7 +35,7 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return film(tmp_path_factory.mktemp("watch") / "film.mp4")
 
 
-def test_watch_seconds(colours: Path) -> None:
+def test_probabilities_of_seconds_are_those_of_their_pictures_in_turn(colours: Path) -> None:
     texts, video = ["red", "yellow"], probe(colours)
     seconds = [event for event in watch(str(colours), texts) if isinstance(event, Second)]
     extractor = namer_of_colours(Extraction(extractor="efficientnet_lite0"))
@@ -56,7 +56,7 @@ def test_watch_seconds(colours: Path) -> None:
     assert np.allclose([second.present for second in seconds], expected, atol=1e-4)
 
 
-def test_watch_in_a_space_without_named_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probability_is_steady_in_a_space_without_named_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: np.eye(3, dtype=np.float32))
     queries = np.eye(3, dtype=np.float32)[:2]
     live = LiveEvidence("clip", ["noun", "noun"], queries)
@@ -65,22 +65,34 @@ def test_watch_in_a_space_without_named_classes(monkeypatch: pytest.MonkeyPatch)
     assert present[0, 0] > 0.1 > present[0, 1]
 
 
-def test_watch_alert(colours: Path, tmp_path: Path) -> None:
-    options = {"min_present": 0.3, "pre_roll_s": 1.0}
-    events = list(watch(str(colours), ["green"], clips=tmp_path / "clips", **options))  # type: ignore[arg-type]
-    began, ended = [event for event in events if isinstance(event, Alert)]
+@pytest.fixture
+def alerted(colours: Path, tmp_path: Path) -> list[Alert | Second]:
+    """The events of a watch for green, with clips."""
+    clips, query = tmp_path / "clips", ["green"]
+    return [*watch(str(colours), query, clips=clips, min_present=0.3, pre_roll_s=1.0)]
+
+
+def test_alert_has_the_seconds_of_its_query(alerted: list[Alert | Second]) -> None:
+    began, ended = [event for event in alerted if isinstance(event, Alert)]
     assert (began.query, began.start_s, began.end_s) == ("green", 2.0, None)
     assert (ended.start_s, ended.end_s) == (2.0, 4.0)
+
+
+def test_alert_comes_two_seconds_after_it_began_and_ended(alerted: list[Alert | Second]) -> None:
+    assert [number for number, event in enumerate(alerted) if isinstance(event, Alert)] == [4, 7]
+
+
+def test_clip_of_an_alert_has_its_pictures_and_those_before(
+    alerted: list[Alert | Second], tmp_path: Path
+) -> None:
+    began, ended = [event for event in alerted if isinstance(event, Alert)]
     assert ended.clip == began.clip == tmp_path / "clips" / "green_0h00m02s.mp4"
-    # told two seconds after it began, and two after it was over
-    assert events.index(began) == 4
-    assert events.index(ended) == 7
     pictures = [frame.to_ndarray(format="rgb24")[-8:, -8:].mean((0, 1)) for frame in decode_all(ended.clip)]
     assert len(pictures) >= 30
     assert sum(picture.argmax() == 1 for picture in pictures) == 20
 
 
-def test_watch_alert_at_end(colours: Path) -> None:
+def test_alert_ends_with_the_film(colours: Path) -> None:
     events = [event for event in watch(str(colours), ["yellow"], min_present=0.3) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
@@ -90,7 +102,9 @@ def test_watch_alert_at_end(colours: Path) -> None:
     at_least=st.floats(0.05, 1),
     for_s=st.integers(0, 5),
 )
-def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: int) -> None:
+def test_alerts_begin_and_end_with_runs_that_last_long_enough(
+    present: list[float], at_least: float, for_s: int
+) -> None:
     """Against the definition: an alert begins with a likely run of `for_s`, and ends with an unlikely one."""
     alarm = _Alarm("a dog", Watching(min_present=at_least, for_s=float(for_s)), None, None)
     result = [alarm.update(float(t), p) for t, p in enumerate(present)]
@@ -111,13 +125,13 @@ def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: 
     assert alerts == expected
 
 
-def test_names_of_clips() -> None:
+def test_clip_is_named_by_its_query_and_time() -> None:
     assert next(clip_names("A dog, or a cat?", 3725.0)) == "a-dog-or-a-cat_1h02m05s.mp4"
     names = list(islice(clip_names("photos/parcel.jpg", 0.4), 2))
     assert names == ["parcel_0h00m00s.mp4", "parcel_0h00m00s-2.mp4"]
 
 
-def test_watch_clip_names(colours: Path, tmp_path: Path) -> None:
+def test_clips_of_one_name_are_numbered_and_replace_no_file(colours: Path, tmp_path: Path) -> None:
     """Two queries of the same words begin in the same second; a file of that name is there already."""
     (tmp_path / "green_0h00m02s.mp4").write_bytes(b"mine")
     events = watch(str(colours), ["green", "green ?"], clips=tmp_path, min_present=0.3)
@@ -127,10 +141,16 @@ def test_watch_clip_names(colours: Path, tmp_path: Path) -> None:
     assert all(clip and len(decode_all(clip)) > 20 for clip in clips)
 
 
-def test_watch_errors(colours: Path) -> None:
+def test_watch_without_a_query_is_refused(colours: Path) -> None:
     with pytest.raises(UsageError, match="nothing to watch for"):
         watch(str(colours))
+
+
+def test_watch_of_a_missing_file_is_refused() -> None:
     with pytest.raises(InputError, match="no such file"):
         watch("none.mp4", ["a dog"])
+
+
+def test_probability_above_1_is_refused(colours: Path) -> None:
     with pytest.raises(UsageError, match="min_present"):
         watch(str(colours), ["red"], min_present=2.0)

@@ -45,6 +45,11 @@ def test_what_is_written_is_once_in_the_passage_that_has_most_of_it() -> None:
     assert [passage.written for passage in passages] == [(), ("Slide",), ("END",)]
 
 
+def test_shot_with_text_on_screen_but_no_speech_is_a_passage_with_that_text() -> None:
+    silent, titled = make_passages([0, 4], 8, [], [(5, 7, "Title")])
+    assert (silent.written, titled.written) == ((), ("Title",))
+
+
 def test_shots_without_any_text_make_no_passages() -> None:
     assert make_passages([0, 4], 9, []) == []
 

@@ -69,6 +69,10 @@ def test_edges_between_words(before: str, pause_s: float, after: str, edge: Edge
     assert edge_between(first, second) is edge
 
 
+def test_comma_ahead_of_a_pause_is_a_pause() -> None:
+    assert edge_between(SpokenWord(0, 1, " home,"), SpokenWord(1.3, 2, " we")) is Edge.PAUSE
+
+
 TEN = " ".join(["so"] * 10)
 
 

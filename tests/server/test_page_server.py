@@ -1,9 +1,13 @@
-"""Requests for parts of a file; tests/archive and tests/editing have those that a page answers."""
+"""Requests for parts of a file, and names of the server; tests/archive and tests/editing ask for pages."""
 
+import socket
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.server.page_server import parse_range
+from vidsum.server.page_server import PageHandler, PageServer, parse_range
 
 
 def bytes_of(text: str, size: int) -> list[int] | None:
@@ -21,7 +25,7 @@ def bytes_of(text: str, size: int) -> list[int] | None:
 
 
 @given(st.from_regex(r"[0-9]{0,3}-[0-9]{0,3}", fullmatch=True), st.integers(0, 100) | st.integers(0, 1000))
-def test_bytes_of_a_range(text: str, size: int) -> None:
+def test_range_means_the_bytes_that_it_names(text: str, size: int) -> None:
     try:
         span = parse_range(f"bytes={text}", size)
     except ValueError:
@@ -31,10 +35,35 @@ def test_bytes_of_a_range(text: str, size: int) -> None:
 
 
 @given(st.text(max_size=30), st.integers(0, 100))
-def test_parse_range_bounds(text: str, size: int) -> None:
+def test_any_range_is_within_the_file_or_refused(text: str, size: int) -> None:
     for header in (text, f"bytes={text}"):
         try:
             span = parse_range(header, size)
         except ValueError:
             continue
         assert span is None or 0 <= span[0] < span[1] <= size
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[PageServer]:
+    """A server on all addresses of this machine."""
+    with PageServer(PageHandler, "0.0.0.0", 0) as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", ["192.0.2.7", "[2001:db8::7]", "localhost", "this machine"])
+def test_open_server_answers_to_addresses_and_its_own_name(open_to_all: PageServer, name: str) -> None:
+    name = socket.gethostname() if name == "this machine" else name
+    assert open_to_all.is_this_server(f"{name}:{open_to_all.server_port}")
+
+
+@pytest.mark.parametrize("name", ["evil.example", "192.0.2.7.evil.example"])
+def test_open_server_does_not_answer_to_names_of_others(open_to_all: PageServer, name: str) -> None:
+    assert not open_to_all.is_this_server(f"{name}:{open_to_all.server_port}")
+
+
+def test_local_server_answers_to_no_other_address() -> None:
+    with PageServer(PageHandler, "127.0.0.1", 0) as server:
+        assert server.is_this_server(f"127.0.0.1:{server.server_port}")
+        assert not server.is_this_server(f"192.0.2.7:{server.server_port}")
+        assert not server.is_this_server(f"127.0.0.1:{server.server_port + 1}")

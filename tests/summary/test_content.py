@@ -73,6 +73,17 @@ def test_words_in_common_make_parts_alike() -> None:
     assert alike[2] > alike[1] == alike[3] == pytest.approx(0, abs=1e-6)
 
 
+def test_text_is_in_the_samples_whose_middle_it_covers() -> None:
+    words = film(texts=(TimedText(0.2, 0.8, "books"), TimedText(9.8, 10.2, "weather"))).words
+    assert words is not None
+    assert np.flatnonzero(words.toarray().any(axis=1)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("word", ["I", "7", "书"])
+def test_words_of_one_letter_count(word: str) -> None:
+    assert film(texts=(TimedText(0, 5, word),)).words is not None
+
+
 @pytest.mark.parametrize("texts", [(), (TimedText(0, 5, "..."),)], ids=["no text", "no word"])
 def test_film_without_words_has_none(texts: tuple[TimedText, ...]) -> None:
     assert film(texts=texts).words is None

@@ -93,3 +93,10 @@ def test_exchange_finds_what_greedy_misses(order: Callable[[list[float]], list[f
     objective = Objective(np.array(values), nothing, np.zeros(1, np.float32))
     chosen = maximise(objective, np.array(sizes, np.int64), 4, exclude(set()))
     assert objective.value(chosen) == 4.0
+
+
+def test_choice_is_improved_by_exchanging_units() -> None:
+    # the last unit is the best by value, and the third by value per frame; the first two are better together
+    values, sizes = np.array([5.0, 5.0, 3.0, 7.0]), np.array([4, 2, 2, 5])
+    objective = Objective(values, np.zeros((4, 1), np.float32), np.zeros(1, np.float32))
+    assert maximise(objective, sizes, 6, exclude(set())) == [0, 1]

@@ -4,17 +4,23 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary.reel_exclusion import ReelPart
 from vidsum.summary.reel_parts import (
     _MOST_PARTS,
     ReelInput,
     _bounded,
+    _candidates,
     choose_parts,
+    clip_input,
     photograph_input,
 )
+from vidsum.summary.speech_units import SpokenParts
 from vidsum.types import FloatArray
 
 EXTRACTOR = "efficientnet_lite0"
@@ -200,3 +206,30 @@ def test_a_clip_with_few_parts_leaves_room_for_others() -> None:
     bounded = _bounded(parts)
     assert [number for number, _ in bounded].count(0) == 1
     assert len(bounded) == _MOST_PARTS
+
+
+def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:
+    features = Features.from_array(np.eye(20), 2.0, video_fps=10.0)
+    made = clip_input(
+        features,
+        Shots(np.array([0.0, 10.0]), "test", video_fps=10.0),
+        np.linspace(0.1, 0.9, 20).astype(np.float32),
+        1.0,
+        speech=SpokenParts(),
+        uncut=[(0.0, 10.0)],
+        longest_s=3.0,
+    )
+    assert max(made.parts, key=lambda part: part.importance).end_s == 10.0
+
+
+def test_looks_of_every_input_weigh_the_same_together() -> None:
+    many, single = part(1, 0, 3), part(2, 0, 3)
+    inputs = [ReelInput((many,), np.stack([many.look] * 4)), ReelInput((single,), single.look[None])]
+    looks = _candidates(inputs, [(0, many), (1, single)], EXTRACTOR).looks
+    assert looks[0, :4].sum() == pytest.approx(looks[1, 4:].sum(), rel=1e-5)
+
+
+def test_part_of_an_important_input_comes_before_one_like_it() -> None:
+    parts = [part(number, 0, 3, importance=0.1 * (3 - number)) for number in range(3)]
+    inputs = [replace(source(made), importance=float(number)) for number, made in enumerate(parts)]
+    assert [made.source for made in choose_parts(inputs, EXTRACTOR, 3.0, 5.0)] == [2]

@@ -82,6 +82,11 @@ def test_first_words_that_join_a_sentence_to_the_one_before(text: str, least: fl
     assert least <= joins(text) <= most
 
 
+def test_reply_joins_a_sentence_as_its_first_word_alone() -> None:
+    assert joins("Yes, we walk.") > 1
+    assert joins("We walk, yes.") == 0
+
+
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=6), st.lists(st.text(max_size=20), max_size=3))
 def test_weights_are_of_the_first_sentences_and_not_below_0(texts: list[str], before: list[str]) -> None:
     weights = loose_references(texts, before)

@@ -15,11 +15,12 @@ from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
+from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.selection import SelectedSegments, select
-from vidsum.summary.speech_units import SpeechUnit, SpokenParts, find_speech_units, with_silence
+from vidsum.summary.speech_units import SpeechUnit, SpokenParts, find_speech_units, timed_texts, with_silence
 from vidsum.types import Interval
 
 FPS = 10.0
@@ -360,3 +361,14 @@ def test_no_segment_cuts_a_sentence_that_stands(talk: Talk) -> None:
         others = [other for other in talk.units if other != unit and other.start_s < unit.end_s]
         overlaps = any(other.end_s > unit.start_s for other in others)
         assert overlaps or not shown or sum(shown) >= unit.end_s - unit.start_s - 2 / 25
+
+
+def test_texts_of_a_film_are_its_sentences_and_the_lines_on_its_screen() -> None:
+    spoken = transcript((0, 1, "It"), (1, 2, "rains."))
+    screen = ScreenText((ScreenLine(3, 5, "Weather", 0.9, (0, 0, 1, 0.1)),), 6.0, 1)
+    both = timed_texts(spoken, screen)
+    assert [(text.start_s, text.end_s, text.text) for text in both] == [
+        (0, 2, "It rains."),
+        (3, 5, "Weather"),
+    ]
+    assert timed_texts(spoken, None) + timed_texts(None, screen) == both

@@ -1,5 +1,6 @@
 """Sources that arrive while they are read."""
 
+import itertools
 import os
 import re
 import shutil
@@ -40,6 +41,11 @@ def numbers(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
 def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int]]:
     with read_frames(probe(path), [sampling]) as frames:
         return [(frame.time_s, read_number(frame.image)) for _, frame in frames]
+
+
+@pytest.mark.parametrize("name", ["rtsp://192.0.2.1/a", "-", "camera"])
+def test_live_source_ends_after_the_silence_that_is_chosen(name: str) -> None:
+    assert parse_source(name, idle_s=3.0).idle_s == 3.0
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
@@ -123,6 +129,19 @@ def test_stream_that_breaks_off_goes_on_after_a_warning(served: str, live_film: 
     times = [time_s for time_s, _ in live_numbers]
     assert times == sorted(set(times))
     assert "connecting again in 0.05 s" in warnings
+
+
+def test_samples_of_all_rates_leave_out_the_time_that_a_broken_stream_lost(
+    served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier_s = itertools.chain([60.0], itertools.repeat(0.0))  # the stream began a minute ago
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() - next(earlier_s))
+    monkeypatch.setattr(live, "time", clock)
+    source = parse_source(served, idle_s=0.3)
+    frames = [*read_live(source, [SAMPLING, Sampling(5.0)], lambda _: None)]
+    for number in (0, 1):
+        times_s = [frame.time_s for frame in frames if frame.sampling == number]
+        assert max(after - before for before, after in itertools.pairwise(times_s)) > 20
 
 
 @pytest.mark.parametrize("name", ["none.mp4", "nowhere/"])

@@ -1,6 +1,7 @@
 """Clips of the last seconds of a source, from a key frame on."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.media import MadeVideo
 from tests.video.clips import numbers_by_pyav
+from vidsum.errors import OutputError
 from vidsum.video import live, preroll
 from vidsum.video.frames import Sampling
 from vidsum.video.live import parse_source, read_live
@@ -54,6 +56,19 @@ def test_sound_of_an_alert_clip_is_as_long_as_its_pictures(alert_clip: Path) -> 
     with av.open(str(alert_clip)) as container:
         sound_s = sum(frame.samples for frame in container.decode(audio=0)) / 48_000
     assert abs(sound_s - len(numbers_by_pyav(alert_clip)) / 10) < 0.3
+
+
+def test_alert_clip_that_cannot_be_begun_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OutputError("has packets that MP4 does not support")
+
+    monkeypatch.setattr(preroll, "add_copied_stream", refuse)
+    with pytest.raises(OutputError) as error:
+        preroll.LiveClip(tmp_path / "a.mp4", "film", [SimpleNamespace(index=0)], "")
+    assert list(tmp_path.iterdir()) == []
+    assert error.traceback  # which keeps the clip alive until here
 
 
 def test_alert_clip_ends_with_the_stream(live_film: MadeVideo, tmp_path: Path) -> None:

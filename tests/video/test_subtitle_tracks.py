@@ -23,22 +23,44 @@ def text(language: str | None = None, flags: int = 0) -> SubtitleText:
     return SubtitleText(CUES, language, flags)
 
 
-@pytest.mark.parametrize(("tracks", "spoken", "expected"), [
-    ([text("ger"), text("en-GB")], "eng", (2, "en")),
-    ([text("eng", FORCED), text("eng")], "eng", (2, "en")),
-    ([PICTURES, text("eng")], "eng", (2, "en")),
-    ([text("eng", DEAF), text("eng")], "eng", (2, "en")),
-    ([text(), text("eng")], "eng", (2, "en")),
-    ([text("ger"), text()], "eng", (2, None)),
-    ([text("ger"), text("fre", DEFAULT)], None, (2, "fr")),
-    ([text("ger"), text("fre")], None, (1, "de")),
-])  # fmt: skip
-def test_track_in_the_language_of_the_sound(
-    tracks: list[SubtitleText], spoken: str | None, expected: tuple[int, str | None], tmp_path: Path
-) -> None:
-    film = film_with(tmp_path, *tracks, language=spoken)
-    chosen = choose_subtitle_track(film)
-    assert (chosen.number, chosen.language) == expected
+def choose(folder: Path, *tracks: SubtitleText, spoken: str | None = "eng") -> tuple[int, str | None]:
+    """Return number and language of the track that is read of a film."""
+    chosen = choose_subtitle_track(film_with(folder, *tracks, language=spoken))
+    return chosen.number, chosen.language
+
+
+@pytest.mark.parametrize("other", [text("ger"), text()], ids=["other language", "no language"])
+def test_track_in_the_language_of_the_sound_is_read(other: SubtitleText, tmp_path: Path) -> None:
+    assert choose(tmp_path, other, text("en-GB")) == (2, "en")
+
+
+def test_forced_track_is_not_read_though_it_comes_first(tmp_path: Path) -> None:
+    assert choose(tmp_path, text("eng", FORCED), text("eng")) == (2, "en")
+
+
+def test_forced_track_alone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"it has 1 eng \(forced\)"):
+        choose(tmp_path, text("eng", FORCED))
+
+
+def test_track_of_pictures_is_not_read_though_it_comes_first(tmp_path: Path) -> None:
+    assert choose(tmp_path, PICTURES, text("eng")) == (2, "en")
+
+
+def test_track_for_the_deaf_is_read_where_there_is_no_other(tmp_path: Path) -> None:
+    assert choose(tmp_path, text("eng", DEAF), text("eng")) == (2, "en")
+
+
+def test_track_without_a_language_comes_before_another_language(tmp_path: Path) -> None:
+    assert choose(tmp_path, text("ger"), text()) == (2, None)
+
+
+def test_default_track_is_read_where_the_sound_names_no_language(tmp_path: Path) -> None:
+    assert choose(tmp_path, text("ger"), text("fre", DEFAULT), spoken=None) == (2, "fr")
+
+
+def test_first_track_is_read_where_nothing_decides(tmp_path: Path) -> None:
+    assert choose(tmp_path, text("ger"), text("fre"), spoken=None) == (1, "de")
 
 
 NO_WHOLE = "has no whole subtitle track in the language of its sound (en); it has"
@@ -48,9 +70,10 @@ NO_WHOLE = "has no whole subtitle track in the language of its sound (en); it ha
     ([], "has no subtitle track"),
     ([PICTURES], "its subtitles are pictures, not text (hdmv_pgs_subtitle)"),
     ([text("ger")], f"{NO_WHOLE} 1 ger"),
-    ([text("eng", FORCED)], f"{NO_WHOLE} 1 eng (forced)"),
 ])  # fmt: skip
-def test_no_track_to_read(tracks: list[SubtitleText], fault: str, tmp_path: Path) -> None:
+def test_film_without_a_track_of_text_in_its_language_is_refused(
+    tracks: list[SubtitleText], fault: str, tmp_path: Path
+) -> None:
     with pytest.raises(InputError) as caught:
         choose_subtitle_track(film_with(tmp_path, *tracks))
     assert caught.value.message.endswith(f"film.mkv: {fault}")

@@ -27,6 +27,10 @@ key_names = st.sets(st.text("abc", min_size=1, max_size=4), min_size=2, max_size
 any_folds = given(videos=key_names, seed=st.integers(0, 2**32), data=st.data())
 
 
+def test_there_may_be_as_many_folds_as_videos() -> None:
+    assert sorted(split.test for split in k_fold(["a", "b", "c"], 3)) == [("a",), ("b",), ("c",)]
+
+
 @any_folds
 def test_each_video_is_in_the_test_of_one_fold(videos: set[str], seed: int, data: st.DataObject) -> None:
     folds = data.draw(st.integers(2, len(videos)))

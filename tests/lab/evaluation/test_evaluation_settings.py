@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.lab.evaluation.settings import SummaryRequest
+from vidsum.lab.evaluation.settings import CaptionsRequest, SummaryRequest
 
 ANNOTATIONS, PLOT = Path("ydata.mat"), Path("scores.png")
 
@@ -18,3 +18,9 @@ def test_scores_are_drawn_of_videos_with_features_alone() -> None:
 
 def test_segments_are_drawn_of_videos_without_features() -> None:
     assert SummaryRequest(annotations=ANNOTATIONS, plot=PLOT, plot_of="segments").plot == PLOT
+
+
+@pytest.mark.parametrize("name", ["spice", "METEOR"])
+def test_captions_measure_that_needs_java_is_refused_as_such(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name.upper()} needs Java"):
+        CaptionsRequest(data=Path("people.csv"), metric=(name,))

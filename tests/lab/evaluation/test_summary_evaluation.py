@@ -48,6 +48,13 @@ def test_report_of_summaries_has_the_facts_of_the_data(report: Report) -> None:
     assert facts["n_annotators"] == {"fewest": 4, "most": 4}
 
 
+def test_video_that_two_splits_test_is_one_video_and_two_tests() -> None:
+    (first, video), *_ = VIDEOS.items()
+    twice = {f"split_{number}/{first}": video for number in (0, 1)}
+    facts = evaluate_summaries(twice, {}, n_seeds=1).facts
+    assert (facts["n_videos"], facts["n_tests"]) == (1, 2)
+
+
 def test_people_are_better_than_chance(report: Report) -> None:
     rows = means(report)
     assert rows["mean annotator"].tau > rows["human"].tau > 0.3

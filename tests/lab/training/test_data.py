@@ -162,6 +162,20 @@ def test_validation_on_a_training_video_is_refused(source: DataSettings) -> None
         annotated_moments(replace(source, validation=source.data[0]), CLIPS)
 
 
+def test_repairs_of_training_and_of_validation_files_are_warned_of(
+    source: DataSettings, tmp_path: Path
+) -> None:
+    for path in (Path(source.data[0]), _write(tmp_path / "val.json", [30])):
+        videos = json.loads(path.read_text())
+        first = next(iter(videos.values()))
+        first["sentences"][0] = " "
+        first["sentences"].append("9 9")
+        first["timestamps"].append([1.0, 2.0])
+        path.write_text(json.dumps(videos))
+    warnings = annotated_moments(replace(source, validation=str(tmp_path / "val.json")), CLIPS).warnings
+    assert [warning.rpartition(" ")[2] for warning in warnings] == ["film_0", "film_30"]
+
+
 # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
 READS = {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
 
