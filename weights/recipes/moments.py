@@ -29,7 +29,7 @@ from vidsum.options import build
 OURS = {"warmup": 2.0, "device": "cpu"}  # docs.benchmarks.moment_models compares warm-ups, in epochs
 MRNET_LENGTH = {"epochs": 8, "decay_at": (5, 7)}
 """Of the preset `captions` otherwise, as are the DETR models: each mask has the same length and seed."""
-MRNET_VIDEOS, DETR_VIDEOS = 600, 1200  # simulated in an epoch
+MRNET_VIDEOS, DETR_VIDEOS = 600, 800  # simulated in an epoch
 MASKS: dict[str, MaskKind | None] = {
     "qd-detr-vse": None,
     "qd-detr-lam-vse": "lam",
