@@ -65,7 +65,7 @@ def test_a_file_is_written_in_half_precision_and_again_from_the_same_run(
     monkeypatch.setattr(moments, "OURS", {**moments.OURS, **sizes})
     monkeypatch.setattr(moments, "MRNET_LENGTH", {})
     monkeypatch.setattr(moments, "MRNET_VIDEOS", 4)
-    monkeypatch.setattr(moments, "DETR_VIDEOS", 4)
+    monkeypatch.setattr("vidsum.lab.training.training_examples._VIDEOS", 4)
     target = tmp_path / f"{name}.safetensors"
     moments.main(target, *files, tmp_path / "runs")
     trained, written = read_trained(target), target.read_bytes()

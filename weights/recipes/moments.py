@@ -28,8 +28,8 @@ from vidsum.options import build
 
 OURS = {"warmup": 2.0, "device": "cpu"}  # docs.benchmarks.moment_models compares warm-ups, in epochs
 MRNET_LENGTH = {"epochs": 8, "decay_at": (5, 7)}
-"""Of the preset `captions` otherwise, as are the DETR models: each mask has the same length and seed."""
-MRNET_VIDEOS, DETR_VIDEOS = 600, 800  # simulated in an epoch
+MRNET_VIDEOS = 600  # simulated in an epoch
+"""All else is the preset `captions`, with its number of videos: the DETR models differ in the mask alone."""
 MASKS: dict[str, MaskKind | None] = {
     "qd-detr-vse": None,
     "qd-detr-lam-vse": "lam",
@@ -57,7 +57,7 @@ def main(target: Path, queries: Path, captions: Path, *rest: Path) -> None:
 def train(name: str, data: tuple[str, ...], captions: Path, out: Path) -> FitResult:
     """Train the model of a file, or go on with its run."""
     is_mrnet = name == "mrnet-vse"
-    videos = MRNET_VIDEOS if is_mrnet else DETR_VIDEOS
+    videos = MRNET_VIDEOS if is_mrnet else None
     source = DataSettings(data=data, recipe="captions", features=(captions,), space="vse", videos=videos)
     if is_mrnet:
         preset = MRNetSettings.published("captions", "light")
