@@ -477,6 +477,19 @@ def test_moments_of_the_page_are_read_by_the_players_clock(late: Archive) -> Non
     assert (saved.start_s, saved.end_s) == pytest.approx((match.start_s, match.end_s))
 
 
+def test_moments_of_a_file_that_has_changed_are_not_saved(
+    late: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(file: answers.VideoFile) -> None:
+        raise answers.MissingError("the file has changed")
+
+    result = answers.search(late, {"q": ["blue"], "k": ["1"]})["moments"][0]
+    monkeypatch.setattr(answers.VideoFile, "open", changed)
+    wanted = {"id": result["id"], "start_s": result["start_s"], "end_s": result["end_s"]}
+    with pytest.raises(answers.MissingError, match="has changed"):
+        answers.parse_moments(late, {"moments": [wanted]})
+
+
 def test_part_of_like_is_read_by_the_players_clock(late: Archive) -> None:
     match, shown_s = find_blue(late)
     (alike,) = late.search(like=(f"{match.video}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)

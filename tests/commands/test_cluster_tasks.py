@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -192,3 +193,19 @@ def test_cluster_elsewhere_is_not_joined_offline(ray: StubRay, monkeypatch: pyte
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     with pytest.raises(UsageError, match="VIDSUM_OFFLINE forbids"):
         next(answers([], "192.0.2.1:6379"))
+
+
+def test_input_that_waits_for_the_cluster_says_so(ray: StubRay) -> None:
+    steps: list[str] = []
+    item = replace(TASKS[0], number=0)
+    tasks = on_cluster(
+        _work,
+        [item],
+        lambda _: lambda step, *_: steps.append(step),
+        lambda *_: None,
+        lambda item, error: failed("info", item.path, error, CommonOptions()),
+        "local",
+        "cpu",
+    )
+    assert len([*tasks]) == 1
+    assert steps == ["waiting for the cluster"]

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("known_colours")
 
 
 @pytest.mark.parametrize(
-    ("codec", "searched", "ways"),
+    ("codec", "kinds", "ways"),
     [
         ("aac", ["picture"], ["text (--in text), sound (--in sound), speech (vidsum transcribe)"]),
         ("aac", ["picture", "speech"], ["text (--in text), sound (--in sound)"]),
@@ -39,9 +39,9 @@ pytestmark = pytest.mark.usefixtures("known_colours")
     ids=["picture alone", "picture and speech", "film without sound", "all"],
 )
 def test_each_kind_that_was_not_searched_is_named_with_its_command(
-    codec: str | None, searched: list[str], ways: list[str]
+    codec: str | None, kinds: list[str], ways: list[str]
 ) -> None:
-    document = {"video": {"audio_codec": codec}, "evidence": searched}
+    document = {"video": {"audio_codec": codec}, "evidence": kinds}
     assert list(_missing_evidence(document)) == [f"not searched: {way}" for way in ways]
 
 

@@ -66,6 +66,16 @@ def test_custom_extractor_finds_shots(film: Path) -> None:
     assert find_shots(film, extractor="colour").provenance["extractor"] == "colour"
 
 
+def test_name_of_a_built_in_extractor_is_refused() -> None:
+    with pytest.raises(UsageError, match="googlenet is an extractor of vidsum"):
+        register_extractor(replace(COLOUR, name="googlenet"))
+
+
+def test_custom_extractor_may_be_registered_again() -> None:
+    register_extractor(COLOUR)
+    register_extractor(replace(COLOUR, version="2"))
+
+
 def test_new_version_of_a_custom_extractor_is_not_read_from_the_cache(film: Path) -> None:
     register_extractor(COLOUR)
     before = extract(film, "colour")

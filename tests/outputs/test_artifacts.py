@@ -290,7 +290,12 @@ def test_file_is_written_again_unless_it_is_fresh_to_the_end(
 ) -> None:
     write(tmp_path, "r", ["a"], "old")
     left = iter(answers)
-    result_at(tmp_path, "r").write("new", {"a": write_file}, is_fresh=lambda *_: next(left))
+    result_at(tmp_path, "r").write(
+        "new",
+        {"a": write_file},
+        compose=lambda _: ({"provenance": {}}, lambda name: True),
+        is_fresh=lambda *_: next(left),
+    )
     assert (tmp_path / "a.txt").read_text() == text
 
 

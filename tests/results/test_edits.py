@@ -442,17 +442,34 @@ def grounding() -> Grounding:
     )
 
 
-def test_mark_moments_wrong_and_add_some() -> None:
-    decisions: list[Any] = [leave(30, 33), {**take(40, 42), "query": 1}]
-    edited = apply_decisions(grounding(), decisions)
+WRONG_AND_NEW: list[Any] = [leave(30, 33), {**take(40, 42), "query": 1}]
+
+
+def test_moments_before_a_decision_come_back_with_their_evidence() -> None:
+    assert original_of(apply_decisions(grounding(), WRONG_AND_NEW)) == grounding()
+
+
+def test_moment_that_was_marked_wrong_goes() -> None:
+    edited = apply_decisions(grounding(), WRONG_AND_NEW)
     assert edited.queries[0].moments == (Moment(8.0, 12.0, 2.0, "speech", 0.8),)
+
+
+def test_moment_that_was_added_comes_first_in_its_query() -> None:
+    edited = apply_decisions(grounding(), WRONG_AND_NEW)
     assert [moment.interval for moment in edited.queries[1].moments] == [(40, 42), (1, 3)]
-    assert original_of(edited) == grounding()
+
+
+def test_moment_that_was_moved_keeps_its_score_and_evidence() -> None:
     moved = apply_decisions(grounding(), [move(8, 12, 9, 12)])
     assert moved.queries[0].moments[1] == Moment(9.0, 12.0, 2.0, "speech", 0.8)
-    for wrong in ({**take(1, 2), "query": 2}, plan(3)):
-        with pytest.raises(InputError, match="not a decision about moments"):
-            apply_decisions(grounding(), [wrong])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{**take(1, 2), "query": 2}, plan(3)], ids=["unknown query", "of a summary"]
+)
+def test_decision_of_another_kind_is_no_decision_about_moments(wrong: Any) -> None:
+    with pytest.raises(InputError, match="not a decision about moments"):
+        apply_decisions(grounding(), [wrong])
 
 
 def grounding_with(*moments: Moment) -> Grounding:

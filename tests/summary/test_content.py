@@ -35,6 +35,12 @@ def test_slides_are_scenes_though_they_look_alike() -> None:
     assert film((0, 0, 0, 0), slides).scenes[::10].tolist() == [0, 1, 2, 0]
 
 
+def test_slide_is_no_scene_of_other_pictures() -> None:
+    slides = np.repeat([-1, 0, -1, -1], 10)
+    scenes = film((0, 1, 1, 2), slides).scenes[::10].tolist()
+    assert len(set(scenes)) == 4
+
+
 def test_part_shows_the_scenes_that_it_has_enough_of() -> None:
     shown = scenes_in(film(), [slice(0, 4), slice(8, 14), slice(9, 14)], 4)
     assert shown.tolist() == [[1, 0, 0], [0.5, 1, 0], [0.25, 1, 0]]

@@ -82,6 +82,11 @@ def test_first_words_that_join_a_sentence_to_the_one_before(text: str, least: fl
     assert least <= joins(text) <= most
 
 
+def test_link_at_the_beginning_counts_once_and_further_on_as_a_reference() -> None:
+    assert loose_references(["Too many people came here."]) == [1.0]
+    assert loose_references(["We too came home."]) == [0.7]
+
+
 def test_reply_joins_a_sentence_as_its_first_word_alone() -> None:
     assert joins("Yes, we walk.") > 1
     assert joins("We walk, yes.") == 0

@@ -114,6 +114,14 @@ def test_budget_above_the_length_keeps_all_with_a_message() -> None:
     assert "keeping all" in selected.messages[0]
 
 
+@pytest.mark.parametrize(("drop", "is_named"), [((), False), (((0.0, 1.0),), True)])
+def test_message_that_all_is_kept_names_what_is_dropped(
+    drop: tuple[tuple[float, float], ...], is_named: bool
+) -> None:
+    selected = select(video(10.0), cut(0, 4, 10.0), np.zeros(20, np.float32), 60.0, drop=drop)
+    assert ("except what is dropped" in selected.messages[0]) == is_named
+
+
 def test_good_shots_are_selected_with_their_scores() -> None:
     importance = np.repeat([0.9, 0.3, 0.8, 0.75], [32, 8, 32, 32]).astype(np.float32)
     selected = select(varied(52), cut(0, 16, 20, 36, 52), importance, 12.0)

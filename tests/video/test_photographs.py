@@ -117,6 +117,17 @@ def make_heic(path: Path, picture: Image.Image) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["a.heic", "A.HEIC", "a.HeiF"])
+def test_heic_without_its_package_is_refused_with_the_command(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.video.photographs.has_extra", lambda extra: False)
+    (tmp_path / name).write_bytes(b"ftypheic")
+    with pytest.raises(InputError, match="needs pi-heif") as caught:
+        read_photograph(str(tmp_path / name), 64)
+    assert "heic" in str(caught.value.hint)
+
+
 def test_heic_is_decoded(tmp_path: Path) -> None:
     image = Image.new("RGB", (128, 64), (200, 40, 40))
     image.paste((30, 60, 200), (64, 0, 128, 64))

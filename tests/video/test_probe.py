@@ -12,11 +12,13 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.media import GOOD_VIDEOS, colour_picture, cut_short, damage, make_sound, make_still, make_video
 from tests.video.conftest import Made
 from vidsum.errors import InputError
-from vidsum.video.probe import probe, start_offset_s
+from vidsum.video.probe import is_video, probe, start_offset_s
+from vidsum.video.write import write_segments
 
 CODECS = {name: name for name in ("vp8", "vp9", "av1", "hevc")} | {
     "odd_size_vp9": "vp9",
@@ -192,6 +194,23 @@ def test_sound_without_video_is_refused(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".mp3", ".mp4", ".flac"])
 def test_sound_with_a_cover_is_refused(suffix: str, tmp_path: Path) -> None:
     assert_refused(make_sound(tmp_path / f"a{suffix}", cover=True), "has sound but no video")
+
+
+def test_animated_webp_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
+    first.save(tmp_path / "a.webp", save_all=True, append_images=[second])
+    with pytest.raises(InputError, match="animated WebP") as caught:
+        probe(tmp_path / "a.webp")
+    assert "a.gif" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_taken"), [("vidsum " + "0f" * 16, False), ("vidsum is a program", True)]
+)
+def test_film_that_vidsum_wrote_is_no_video_of_a_folder(comment: str, is_taken: bool, tmp_path: Path) -> None:
+    source = probe(make_video(tmp_path / "film.mp4", n_frames=25).path)
+    write_segments(source, [(0, 0.5)], tmp_path / "made.mp4", comment=comment)
+    assert is_video(tmp_path / "made.mp4") == is_taken
 
 
 def test_folder_is_refused(tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ def test_video_that_two_splits_test_is_one_video_and_two_tests() -> None:
     assert (facts["n_videos"], facts["n_tests"]) == (1, 2)
 
 
+def test_report_has_the_fewest_and_the_most_annotators_of_a_video() -> None:
+    videos = {f"made/{n}": annotated_video(f"made/{n}", n_annotators=n) for n in (2, 5, 3)}
+    facts = evaluate_summaries(videos, {}, n_seeds=1).facts
+    assert facts["n_annotators"] == {"fewest": 2, "most": 5}
+
+
 def test_people_are_better_than_chance(report: Report) -> None:
     rows = means(report)
     assert rows["mean annotator"].tau > rows["human"].tau > 0.3
