@@ -18,6 +18,7 @@ from tests import media
 from tests.commands.conftest import use_mean_colours
 from tests.program import Run, read_valid
 from tests.results.made import texts
+from vidsum.features.settings import Extraction
 from vidsum.pipelines import chapters, speech_evidence
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.transcribe import describe_doubtful
@@ -279,6 +280,11 @@ def test_descriptions_of_a_vision_language_model_are_titles_and_others_are_not(
 def test_film_of_less_than_half_a_minute_has_no_chapters(run: Run) -> None:
     make_talk(Path("short.mp4"), n_shots=2, shot_s=10)
     run("chapters", "short.mp4", code=3, error="20 s long, too short for chapters: 3 of 10 s need 30 s")
+
+
+def test_film_of_exactly_half_a_minute_may_have_chapters() -> None:
+    make_talk(Path("talk.mp4"), n_shots=3, shot_s=10)
+    assert chapters.plan_chapters("talk.mp4", ChapterSettings(), Extraction()).provenance
 
 
 @pytest.mark.parametrize(("more", "fault"), [

@@ -16,7 +16,9 @@ from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
+from vidsum.features.extractors import efficientnet_lite0
 from vidsum.features.torch_backend import build_torch_extractor
+from vidsum.models.efficientnet_lite import from_published
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import Exact, ShortSide
 
@@ -243,3 +245,12 @@ def test_features_in_bf16_are_near_those_in_fp32(
     assert exact.dtype == rounded.dtype == np.float32
     assert not np.array_equal(rounded, exact)
     assert exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded) > 0.995
+
+
+def test_efficientnet_lite0_has_the_weights_of_its_checkpoint() -> None:
+    weights = networks.efficientnet_lite0_weights()
+    expected, head = from_published(weights)
+    network = efficientnet_lite0.build(weights)
+    for name, tensor in network.backbone.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+    assert (network.head is None) == (head is None)

@@ -22,6 +22,7 @@ from vidsum.io.provenance import identify_file
 from vidsum.pipelines import embedding
 from vidsum.pipelines import ground as pipeline
 from vidsum.pipelines.queries import read_queries
+from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment
 from vidsum.types import FloatArray, iou
 
@@ -111,6 +112,13 @@ def test_provenance_of_moments_has_queries_and_settings(film: Path, colours: lis
         pipeline.plan_moments(film, queries, settings, replace(options, reader="opencv")),
     ]
     assert known not in [other.provenance for other in others]
+
+
+@pytest.mark.parametrize("model", ["auto", "similarity"])
+def test_features_are_searched_by_similarity_though_it_is_named(model: str) -> None:
+    features = Features.from_array(np.repeat(np.eye(3), 20, axis=0), fps=10.0)
+    result = pipeline.ground(features, "green", 1, model=model, encode_text=lambda texts: np.eye(3)[[1]])
+    assert best(result) == [(2.0, 4.0)]
 
 
 @pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])

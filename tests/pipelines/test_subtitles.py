@@ -198,6 +198,12 @@ def test_notes_and_cues_after_the_end_are_left_out(talk: Path) -> None:
     assert (segment.text, segment.end_s) == ("So [he] said", pytest.approx(2.0, abs=0.1))
 
 
+@pytest.mark.parametrize("text", ["[laughs] We stay.", "♪ We stay ♪", "(softly) We stay."])
+def test_cue_with_a_note_and_words_is_speech(text: str, talk: Path) -> None:
+    talk.with_suffix(".srt").write_text(to_srt([(0.5, 1.5, text)]))
+    assert [segment.text for segment in read(talk).segments] == [text]
+
+
 @pytest.mark.parametrize(("content", "fault"), [
     (b"", "has no cue of SubRip or WebVTT"),
     (b"WEBVTT\n\n", "has no cue of SubRip or WebVTT"),

@@ -23,6 +23,10 @@ def test_shots_that_look_alike_are_one_scene_wherever_they_are() -> None:
     assert film().scenes[::10].tolist() == [0, 1, 0, 2]
 
 
+def test_scene_that_is_not_the_first_has_all_its_shots() -> None:
+    assert film((0, 0, 1, 1)).scenes[::10].tolist() == [0, 0, 1, 1]
+
+
 def test_shots_with_one_picture_in_common_are_one_scene() -> None:
     """A camera turns from one look to another; a later shot shows where it stopped."""
     features = Features.from_array(np.repeat(LOOKS[[0, 1, 2, 1]], 5, axis=0), video_fps=10)
