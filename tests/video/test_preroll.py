@@ -1,5 +1,7 @@
 """Clips of the last seconds of a source, from a key frame on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,16 +60,26 @@ def test_sound_of_an_alert_clip_is_as_long_as_its_pictures(alert_clip: Path) -> 
     assert abs(sound_s - len(numbers_by_pyav(alert_clip)) / 10) < 0.3
 
 
-def test_alert_clip_that_cannot_be_begun_leaves_no_file(
+def test_alert_clip_that_cannot_be_begun_removes_its_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    removed: list[Path] = []
+
+    @contextmanager
+    def part_of(path: Path) -> Iterator[Path]:
+        try:
+            yield tmp_path / "part.mp4"
+        finally:
+            removed.append(path)
+
     def refuse(*_: object) -> None:
         raise OutputError("has packets that MP4 does not support")
 
+    monkeypatch.setattr(preroll, "atomic_write", part_of)
     monkeypatch.setattr(preroll, "add_copied_stream", refuse)
     with pytest.raises(OutputError) as error:
         preroll.LiveClip(tmp_path / "a.mp4", "film", [SimpleNamespace(index=0)], "")
-    assert list(tmp_path.iterdir()) == []
+    assert removed == [tmp_path / "a.mp4"]
     assert error.traceback  # which keeps the clip alive until here
 
 
