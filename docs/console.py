@@ -38,11 +38,11 @@ _BLOCK = re.compile(r"(?<!-->\n)```console\n(.*?)```", re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\d:.])(?:\d+(?= ?%)|\d+\.\d+)(?![\d:.])")
 """Percentages, and numbers with a decimal point that are not part of a time such as 0:16.00."""
-_TOLERANCE, _RELATIVE, _PERCENT = 0.1, 0.15, 5.0
+_TOLERANCE, _RELATIVE, _PERCENT = 0.15, 0.15, 5.0
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two outputs differ only in scores, by a tenth or 15 %, and in percentages, by five points."""
+    """Whether two outputs differ only in scores, by .15 or 15 %, and in percentages, by five points."""
     words, other_words = (" ".join(_NUMBER.sub("#", text).split()) for text in (first, second))
     pairs = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=False)
     close = (abs(float(one) - float(other)) <= _tolerance(one) for one, other in pairs)
