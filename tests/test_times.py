@@ -202,7 +202,7 @@ def test_cues_of_webvtt_have_points_in_their_times() -> None:
 
 @given(some_cues)
 def test_srt_without_tags_is_read_back(cues: Cues) -> None:
-    plain = [cue for cue in cues if not set(cue[2]) & set("<>&")]
+    plain = [cue for cue in cues if not set(cue[2]) & set("<>&\\")]  # "\\h" is a blank in files of players
     assert_same_cues(parse_subtitles(to_srt(plain)), plain)
 
 

@@ -90,11 +90,14 @@ def meet_demands(
         shows_more = _missing_with(demands.left_out(others), demands.scenes) < demands.left_out(best).sum()
         return np.asarray(keeps & shows_more & (demands.scenes & is_another).any(axis=1))
 
-    while len(best) >= _LEAST and demands.missing(best).any() and (better := exchange(best, fills)):
+    while True:  # each exchange leaves out fewer quarters, or as few and fewer scenes
+        needs_quarters = len(best) >= _LEAST and demands.missing(best).any()
+        better = exchange(best, fills) if needs_quarters else []
+        if not better and (repeats := demands.repeated(best)):
+            better = exchange([*repeats], shows_another)
+        if not better:
+            return sorted(best)
         best = better
-    while (repeats := demands.repeated(best)) and (better := exchange([*repeats], shows_another)):
-        best = better
-    return sorted(best)
 
 
 def _missing_with(missing: BoolArray, units: BoolArray) -> IntArray:
