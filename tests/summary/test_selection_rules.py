@@ -48,7 +48,8 @@ def test_no_important_part_longer_than_a_quarter_is_left_out(
     high = [shot for shot in chosen.shots if shot.score > np.median(importance) + 1e-6]
     for start, end in gaps_of(chosen.segments, duration_s):
         parts_s = [min(end, shot.end_s) - max(start, shot.start_s) for shot in high]
-        assert end - start <= duration_s / 4 + 1 / FPS or max(parts_s, default=0) < 2
+        # a window of 2 s does not fit if it has to be 2 s away from a window of the same shot
+        assert end - start <= duration_s / 4 + 1 / FPS or max(parts_s, default=0) < 4
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.2, 0.3])
