@@ -1,4 +1,4 @@
-"""What the trained moment models lose in real footage with another query, or another film.
+"""Measure what the trained moment models lose in real footage with another query, or another film.
 
     python -m docs.benchmarks.exchanged FOLDER [--model mrnet] [--model FILE ...]
 
@@ -30,7 +30,7 @@ PARTS = ("", "query", "film")
 """The part of the input that comes from elsewhere."""
 
 
-def asked(truth: MomentVideo, half: str) -> MomentVideo:
+def with_queries_of(truth: MomentVideo, half: str) -> MomentVideo:
     """A film with its queries about one half of the clips."""
     names = names_of(half)
     return replace(truth, queries=tuple(query for query in truth.queries if query.qid in names))
@@ -50,8 +50,8 @@ def measured(
     answered = {}
     for video, truth in zip(seen, truths, strict=True):
         texts = [query.text for query in truth.queries]  # one for each clip
-        asked_with = [*texts[1:], texts[0]] if part == "query" else texts
-        answered[truth.name] = moments_of(model, video, asked_with)
+        queries = [*texts[1:], texts[0]] if part == "query" else texts
+        answered[truth.name] = moments_of(model, video, queries)
     return scored({truth.name: truth for truth in truths}, answered)
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     films = ten_films(options.folder)
     videos = [embed(film, SPACE) for film in films]
-    truths = [asked(truth_of(film, "query"), "odd") for film in films]
+    truths = [with_queries_of(truth_of(film, "query"), "odd") for film in films]
     clips = [query.qid for truth in truths for query in truth.queries]
 
     def cells_of(model: str) -> list[list[str]]:

@@ -36,7 +36,7 @@ ANSWERS = {
 }
 """Its answers by pictures, with the probabilities of today."""
 WITH_ACTIONS = Path(__file__).with_name("schema_12.vidsum.gz")
-"""The same films with the actions of `act`, as schema 12 has them: later versions must read or convert it."""
+"""A stored archive of schema 12 with the same films and actions: later versions must read or convert it."""
 ANSWERS_WITH_ACTIONS = {
     "blue": [
         *(("sea.mp4", 0.0, 4.0, 0.0543), ("film.mp4", 4.0, 6.0, 0.0443)),

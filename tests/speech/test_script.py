@@ -93,7 +93,7 @@ def test_words_that_are_said_often_leave_the_same_text(lengths: list[int], data:
 
 @given(LINES, st.data())
 def test_deletion_of_a_run_of_words_keeps_the_order(lengths: list[int], data: st.DataObject) -> None:
-    """Of many deletions among words that are said often, moves may be the cheaper account."""
+    """With many deletions among repeated words, moving lines may cost less."""
     lines = [data.draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)) for n in lengths]
     low, high = sorted(data.draw(st.tuples(*[st.integers(0, sum(lengths))] * 2)))
     numbers = iter(range(sum(lengths)))

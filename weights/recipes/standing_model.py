@@ -110,9 +110,8 @@ def elsewhere(inputs: FloatArray) -> FloatArray:
     """Return the inputs as they are in other languages than English: meanings and references are unknown."""
     known = np.full_like(inputs, np.nan)
     width = inputs.shape[1]
-    known[:, width - FACTS : REFERENCES - 2] = inputs[
-        :, width - FACTS : REFERENCES - 2
-    ]  # two cosines come first
+    facts = slice(width - FACTS, REFERENCES - 2)  # up to the two cosines
+    known[:, facts] = inputs[:, facts]
     known[:, LIKENESS + 1 :] = inputs[:, LIKENESS + 1 :]
     return known
 

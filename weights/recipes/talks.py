@@ -46,7 +46,7 @@ _RULES = (
     (re.compile(r"\\?\[[^\]]*\]|\((?:laughter|applause|music|video|audio|cheers)[^)]*\)", re.IGNORECASE), ""),
     (re.compile(r"https?://\S+|[_*`]{1,2}"), ""),
 )
-"""What is not spoken, and what stands for it, in this order."""
+"""Patterns of text that is not spoken, and their replacements, in the order of use."""
 
 
 def read_talk(folder: Path, repository: str, path: str) -> list[SpokenSentence]:
