@@ -18,6 +18,7 @@ from tests import media
 from tests.commands.conftest import use_mean_colours
 from tests.program import Run, read_valid
 from tests.results.made import texts
+from vidsum.description.writers import SeenSegments
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import chapters, speech_evidence
 from vidsum.pipelines.plan import Plan
@@ -49,7 +50,9 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(chapters, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr(chapters, "extraction_for", lambda space, options: options)  # no class scores
-    monkeypatch.setattr(chapters, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
+    monkeypatch.setattr(
+        chapters, "see_segments", lambda features, spans, *_: SeenSegments(np.zeros((len(spans), 3)))
+    )
     monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: "0" * 64)
 
 

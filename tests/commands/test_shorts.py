@@ -16,6 +16,7 @@ from tests.commands.conftest import copies, files_here, use_mean_colours
 from tests.conftest import deep
 from tests.program import Run, read_valid
 from tests.results.test_edits import leave
+from vidsum.description.writers import SeenSegments
 from vidsum.outputs import artifacts
 from vidsum.outputs.clips import video_stem
 from vidsum.outputs.staging import move
@@ -40,7 +41,9 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is fetched: pictures are their colours."""
     use_mean_colours(monkeypatch)
     monkeypatch.setattr(make_shorts, "extraction_for", lambda space, options: options)
-    monkeypatch.setattr(make_shorts, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
+    monkeypatch.setattr(
+        make_shorts, "see_segments", lambda features, spans, *_: SeenSegments(np.zeros((len(spans), 3)))
+    )
     monkeypatch.setattr(
         make_shorts, "write_words", lambda seen, *_: [SimpleNamespace(text="")] * len(seen.rows)
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.passage_titles import title_passages
-from vidsum.description.writers import SeenSegments, write_words
+from vidsum.description.writers import write_words
 from vidsum.errors import InputError, UsageError
 from vidsum.evidence.protocol import ENCODER
 from vidsum.features.settings import Extraction
@@ -30,7 +30,7 @@ from vidsum.pipelines.describe import MIN_SURE
 from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.read_text import find_screen_text
-from vidsum.pipelines.segment_features import segment_means, segment_rows
+from vidsum.pipelines.segment_features import see_segments, segment_means
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech_evidence import plan_speech
 from vidsum.pipelines.transcribe import describe_doubtful
@@ -250,7 +250,7 @@ class _Work:
         if first is None:
             return None
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
-        sentences = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
+        sentences = write_words(see_segments(features, spans, MAP, None), MAP, MIN_SURE["words"])
         titles = [
             self.slide_title(*span, slides)
             or self.heading(*span)

@@ -12,7 +12,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.description.opening_titles import title_of
-from vidsum.description.writers import SeenSegments, write_words
+from vidsum.description.writers import write_words
 from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.scenes import samples_between
@@ -23,7 +23,7 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.describe import MIN_SURE
 from vidsum.pipelines.keywords import ShortOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
-from vidsum.pipelines.segment_features import segment_rows
+from vidsum.pipelines.segment_features import see_segments
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech_evidence import plan_speech
 from vidsum.pipelines.transcribe import describe_doubtful
@@ -177,7 +177,7 @@ class _Work:
             return []
         if transcript is None:
             spans = [(part.start_s, part.end_s) for part in picked]
-            seen = write_words(SeenSegments(segment_rows(features, spans, MAP)), MAP, MIN_SURE["words"])
+            seen = write_words(see_segments(features, spans, MAP, None), MAP, MIN_SURE["words"])
             titles = list[str]()
             for part, sentence in zip(picked, seen, strict=True):
                 text = sentence.text.rstrip(".")
