@@ -51,7 +51,10 @@ class _Parser(argparse.ArgumentParser):
 
     small: str | None = None
 
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    # argparse declares an overload for each kind of namespace
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         if _MADE_UP and self.small is not None:
             from docs.benchmarks.small import make_up
 

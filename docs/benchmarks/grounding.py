@@ -13,7 +13,7 @@ is the paired difference from similarity in R@1 IoU .5.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -53,9 +53,16 @@ Answers = dict[str, list[list[Moment]]]
 
 def by_curve(video: ClipEmbeddings, curves: FloatArray) -> list[list[Moment]]:
     """Moments of each query by its curve [T]."""
-    where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
-    edges = {"shots_s": video.shots_s, "scenes_s": video.scenes_s}
-    return [find_moments(curve, *where, **edges) for curve in curves]
+    find = partial(
+        find_moments,
+        timestamps=video.timestamps,
+        step_s=video.step_s,
+        duration_s=video.duration_s,
+        top_k=TOP_K,
+        shots_s=video.shots_s,
+        scenes_s=video.scenes_s,
+    )
+    return [find(curve) for curve in curves]
 
 
 def answers(
@@ -67,8 +74,8 @@ def answers(
         queries = embed_queries(space, texts)
         curves = similarity_curves(video, queries)
         if parts:
-            named = ("objects", "actions")[: bool(video.objects) + bool(video.actions)]
-            for number, row in enumerate(("map", *named)):
+            classes = ("objects", "actions")[: bool(video.objects) + bool(video.actions)]
+            for number, row in enumerate(("map", *classes)):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
         for model in models:
             named, reads = resolve_model(model, space if model in ("auto", "similarity") else "auto")

@@ -53,8 +53,7 @@ def _stretch(path: str, start_s: float, length_s: float) -> Iterator[Picture]:
     due_s = start_s
     with av.open(path) as clip:
         for frame in clip.decode(video=0):
-            time_s = float((frame.pts or 0) * clip.streams.video[0].time_base)
-            if time_s < start_s:
+            if frame.time is None or frame.time < start_s:
                 continue
             scale = min(_WIDTH / frame.width, _HEIGHT / frame.height)
             width, height = int(frame.width * scale) // 2 * 2, int(frame.height * scale) // 2 * 2
@@ -62,7 +61,7 @@ def _stretch(path: str, start_s: float, length_s: float) -> Iterator[Picture]:
             top, left = (_HEIGHT - height) // 2, (_WIDTH - width) // 2
             scaled = frame.reformat(width, height).to_ndarray(format="rgb24")
             picture[top : top + height, left : left + width] = scaled
-            while due_s <= time_s and due_s < start_s + length_s:
+            while due_s <= frame.time and due_s < start_s + length_s:
                 yield picture
                 due_s += 1 / _FPS
             if due_s >= start_s + length_s:

@@ -153,7 +153,7 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
 
     video = ClipEmbeddings(
         np.concatenate([video.rows for video in videos]),
-        np.arange(int(duration_s / STEP_S)) * STEP_S,
+        np.arange(int(duration_s / STEP_S), dtype=np.float64) * STEP_S,
         STEP_S,
         duration_s,
         joined_mixture("objects"),

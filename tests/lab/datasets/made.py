@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,12 @@ def visual_map(seed: int = 0) -> VisualSemanticMap:
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Embed captions by words, map features by `visual_map`; the list tells how many texts were embedded."""
     calls: list[str] = []
-    encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
+
+    def counted(texts: Sequence[str]) -> np.ndarray:
+        calls.append(f"{len(texts)} texts")
+        return encode(texts)
+
+    encoder = replace(ENCODER, encode=counted)
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name: encoder)
     monkeypatch.setattr("vidsum.grounding.vse_map.load_map", visual_map)
     return calls
@@ -60,7 +65,7 @@ def captions_of(n_samples: int, seed: int) -> list[str]:
     return [f"a {WORDS[word]}" for word in np.repeat(rng.integers(0, len(WORDS), n_samples), 4)[:n_samples]]
 
 
-def write_captions(path: Path, captions: dict[str, Sequence[str]]) -> Path:
+def write_captions(path: Path, captions: Mapping[str, Sequence[str]]) -> Path:
     stored = {
         name: {"picks": [STRIDE * t for t in range(len(texts))], "captions": list(texts)}
         for name, texts in captions.items()
@@ -99,7 +104,7 @@ def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> P
 
 def write_protocol(path: Path, titles: Sequence[str], n_frames: int = 90) -> Path:
     """SumMe's protocol: three annotators, two shots."""
-    members: dict[str, np.ndarray] = {}
+    members: dict[str, Any] = {}
     for number, title in enumerate(titles, 1):
         rng = np.random.default_rng(number)
         members |= {
