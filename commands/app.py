@@ -65,7 +65,7 @@ PANELS = {
     "Models and installation": {
         "weights": "Download and check the models.",
         "train": "Train models on annotated videos.",
-        "evaluate": "Compare results with people's.",
+        "evaluate": "Measure results against human annotations.",
         "reproduce": "Reproduce the tables of the papers.",
         "info": "Show versions, devices, weights and cache; or details of video files.",
         "help": "Show the help of a command, or of the program.",

@@ -68,11 +68,11 @@ def edit(
 ) -> Reply:
     """Correct a summary, highlights, a trimmed film, chapters, moments, shorts or a reel by hand.
 
-    It opens a page in a browser. Of an MP4 with the name of its result, such as film_summary.mp4, and of a
-    short, such as talk_short_1.mp4, it corrects that result. Of another video, it corrects
-    {video}_summary.json in the current folder, which is made if it is missing.
-    Decisions go to a file next to the result as they are made. Save writes the result, its MP4 and exports
-    again. Ctrl-C stops the server.
+    Prints the address of a page; --open opens it in a browser. An MP4 that vidsum wrote, such as
+    film_summary.mp4 or talk_short_1.mp4, stands for its result. For any other video, the page shows
+    {video}_summary.json of the current folder, which is made first if it is missing.
+    Each decision is stored next to the result at once. Save writes the result, its MP4 and its exports again.
+    Ctrl-C stops the server.
     """
     with Display(quiet=common.quiet) as display:
         session = _open(source, settings, common, extraction, display.reporter(""))

@@ -37,7 +37,7 @@ app = typer.Typer(
     cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Measure summaries, moments, highlights and captions against people.",
+    help="Measure summaries, moments, highlights and captions against human annotations.",
 )
 
 
@@ -119,7 +119,7 @@ def highlights(
         ),
     ],
 ) -> None:
-    """Measure moments and highlights as QVHighlights officially does: R1, mAP, HIT@1.
+    """Measure moments and highlights by QVHighlights' official evaluation: R1, mAP, HIT@1.
 
     Measures predictions or a trained model. Also reports random answers and the whole video.
     """
@@ -151,7 +151,7 @@ def captions(
         ),
     ],
 ) -> None:
-    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L.
+    """Compare captions with sentences written by people: CIDEr, BLEU, ROUGE-L.
 
     Also reports captions of other items and, where there are several sentences, people.
     """

@@ -34,9 +34,7 @@ app = typer.Typer(add_completion=False)
 
 Results = Annotated[
     list[str],
-    typer.Argument(
-        ..., metavar="RESULT.json", help="JSON files of summarize, ground, highlights or shots; - for stdin."
-    ),
+    typer.Argument(..., metavar="RESULT.json", help="Results that vidsum wrote as JSON; - for stdin."),
 ]
 
 

@@ -15,7 +15,7 @@ from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
 from vidsum.batch.targets import main_outputs, with_files
 from vidsum.commands.batch import Videos, Writing, run_verb
-from vidsum.commands.options import Without, command
+from vidsum.commands.options import Under, Without, command
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 
@@ -47,7 +47,7 @@ def extract(
     videos: Videos,
     common: Writing,
     file: FeatureFile,
-    extraction: Annotated[Extraction, Without(("subtitles",))],
+    extraction: Annotated[Extraction, Without(("subtitles",)), Under("Features")],
 ) -> None:
     """Turn videos into features.
 

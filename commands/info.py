@@ -55,7 +55,9 @@ _COLUMNS: Columns = {
 class InfoOptions:
     """Scope of the report."""
 
-    cache: bool = option("Only the cache of features, texts and embeddings.", False)
+    PANEL = "Cache"
+
+    cache: bool = option("Show only the cache of features, texts and embeddings.", False)
     clear_cache: bool = option("Remove all entries of the cache.", False)
 
 

@@ -41,7 +41,7 @@ from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command, CommandHelp, e
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.paths import files_read
 from vidsum.io.urls import is_offline
-from vidsum.options import Leaf, build, item_of, leaves, required
+from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL = "Inputs"  # of the help of a command
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are listed
@@ -62,7 +62,7 @@ class Flags(tuple[str, ...]):
 
 
 class Under(str):
-    """The panel of a command's help that has all options of some settings."""
+    """The panel of a command's help that has the options of some settings, but for the advanced ones."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def _leaves(annotation: Any) -> Iterator[Leaf]:
             continue
         if Flags in notes and leaf.name not in notes[Flags]:
             leaf = replace(leaf, option=replace(leaf.option, flag_on=()))
-        if Under in notes:
+        if Under in notes and leaf.option.panel != ADVANCED:
             leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under]))
         if chosen and leaf.name in chosen.preset_names and not leaf.option.default_text:
             leaf = replace(leaf, default=None, option=replace(leaf.option, default_text="the preset's"))

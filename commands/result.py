@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "vidsum.result/1"
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
-Sheet = Annotated[bool, Option("Save a contact sheet, a picture of each.")]
+Sheet = Annotated[bool, Option("Save a contact sheet of the results.")]
 _MAX_TEXT_ROWS = 20
 
 

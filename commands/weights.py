@@ -25,7 +25,9 @@ from vidsum.options import Option, option
 if TYPE_CHECKING:
     from vidsum.checkpoints.registry import EntryStatus
 
-app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Download and check the models.")
+app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, add_completion=False, help="Download and check the models."
+)
 
 
 Printing = Annotated[CommonOptions, Only(PRINTING), Flags(("json", "quiet", "verbose"))]
@@ -54,7 +56,7 @@ Name = Annotated[
 
 @command(app)
 def list_(common: Printing) -> Reply:
-    """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
+    """List all weights: purpose, size, licence, and whether they are installed."""
     from vidsum import checkpoints
 
     statuses, rows = checkpoints.entries(), []
@@ -67,9 +69,11 @@ def list_(common: Printing) -> Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class PullOptions:
-    """Which weights."""
+    """Weights to fetch."""
 
-    all: bool = option("Every checkpoint that can be fetched.", False)
+    PANEL = "Weights"
+
+    all: bool = option("Fetch all weights that can be fetched.", False)
 
 
 @command(
@@ -136,9 +140,11 @@ def path(name: Name, common: Printing) -> Reply:
 class AddOptions:
     """Name and kind of the imported file."""
 
+    PANEL = "Weights"
+
     name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",))]
     network: str | None = option(
-        "Extractor for whose network these are weights of your own; --as is then the new extractor's name.",
+        "Network that these are your own weights of; --as then names a new extractor.",
         None,
         names=EXTRACTORS,
     )
@@ -154,7 +160,7 @@ def add(
     options: AddOptions,
     common: Printing,
 ) -> Reply:
-    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network."""
+    """Import a weights file: a published one, checked by its SHA-256, or your own for a known network."""
     from vidsum.checkpoints.named import OFFICIAL
     from vidsum.checkpoints.registry import builtin_entries
 
@@ -175,7 +181,7 @@ def add(
     "vidsum weights remove my_net",
 )
 def remove(name: Name, common: Printing) -> Reply:
-    """Delete weights of your own."""
+    """Delete weights that you added."""
     from vidsum.checkpoints.obtain import remove_user_weights
 
     path = remove_user_weights(name)

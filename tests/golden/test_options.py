@@ -36,6 +36,17 @@ def test_every_option_has_help() -> None:
     assert silent == []
 
 
+def test_every_option_has_a_panel() -> None:
+    """The short help leaves out options without one."""
+    hidden = [
+        (words, leaf.name)
+        for words, command in commands()
+        for leaf in leaves_of(command)
+        if not leaf.option.panel
+    ]
+    assert hidden == []
+
+
 def facts_of(words: str, command: Any) -> dict[str, Any]:
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     facts = {leaf.parameter: _option_facts(leaf, words) for leaf in leaves_of(command)}

@@ -65,7 +65,7 @@ class Extraction:
     device: Device = "auto"
     reader: Reader = option("Video decoder.", "pyav", **_ON_EXTRACT)
     video_track: int | str | None = option(
-        "Video track, by number from 1 on.",
+        "Video track, by its number, counted from 1.",
         None,
         metavar="N",
         parse=parse_track,
@@ -73,7 +73,7 @@ class Extraction:
         flag_on=("summarize", "highlights", "shots", "trim", "describe", "extract", "watch", "index", "info"),
     )
     audio_track: int | str | None = option(
-        "Audio track, by number from 1 on or language (eng, de).",
+        "Audio track, by its number, counted from 1, or by language (eng, de).",
         None,
         metavar="N|LANG",
         parse=parse_track,
