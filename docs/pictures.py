@@ -101,6 +101,11 @@ def storyboard() -> Image.Image:
     return _made(f"summarize {_VIDEO} --budget 25% --storyboard", "big_buck_bunny_storyboard.png")
 
 
+def shots() -> Image.Image:
+    """Return the contact sheet of the page of `shots`."""
+    return _made(f"shots {_VIDEO} --sheet", "big_buck_bunny_shots_sheet.png")
+
+
 def highlights() -> Image.Image:
     """Return the curve of the page of `highlights`."""
     return _made(f"highlights {_VIDEO} --plot", "big_buck_bunny_highlights.png")
@@ -277,7 +282,7 @@ PICTURES: Mapping[str, Callable[[], Image.Image]] = {
     function.__name__: function
     for function in (
         attention, edit, edit_shorts, highlights, moments, reel, report, scores, segments, serve, shorts,
-        storyboard,
+        shots, storyboard,
     )
 }  # fmt: skip
 
