@@ -84,7 +84,7 @@ def test_a_plot_and_clips_of_sounds(run: Run, film: Path, tmp_path: Path) -> Non
     assert "quiet.mp4: its sound is silent" in ran.err
     assert "'music': no such sound in this video" in ran.out
     refused = run("ground", film, *IN_SOUND, "--query", "music", "--min-present", "0.5", code=2)
-    assert "sound has no match probability" in refused.err
+    assert "it does not apply to sound alone" in refused.err
     refused = run("ground", film, *IN_SOUND, "--query", "music", "--not", "speech", code=2)
     assert "--not searches the picture only" in refused.err
 

@@ -200,7 +200,7 @@ def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
     """
     kinds = list_evidence(retrieval.evidence)
     if kinds in (("speech",), ("sound",)) and retrieval.min_present:
-        fault = (Mention("min_present"), f" needs the picture: {kinds[0]} has no match probability")
+        fault = (Mention("min_present"), f" needs the picture: it does not apply to {kinds[0]} alone")
         raise UsageError(fault, hint=Mention("evidence", "auto"))
     others = [kind for kind in kinds if kind != "picture"]
     if video_input.video is None and others:
