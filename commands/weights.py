@@ -62,7 +62,7 @@ def list_(common: Printing) -> Reply:
     statuses, rows = checkpoints.entries(), []
     for status in statuses:
         entry, state = status.entry, _state(status).replace("present", "installed")
-        rows.append((entry.name, state, _megabytes(status), entry.licence, entry.purpose))
+        rows.append((entry.name, state, _size(status), entry.licence, entry.purpose))
     table = (("name", "state", "size", "licence", "description"), *rows)
     return Reply(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
@@ -206,7 +206,9 @@ def _facts(status: "EntryStatus") -> dict[str, Any]:
     }
 
 
-def _megabytes(status: "EntryStatus") -> str:
+def _size(status: "EntryStatus") -> str:
     sizes = [file.bytes for file in status.entry.files]
     known = [size for size in sizes if size is not None]
-    return f"{sum(known) / 1e6:.1f} MB" if len(known) == len(sizes) else "unknown"
+    total = sum(known)
+    text = f"{total / 1e6:.1f} MB" if total >= 1e5 else f"{total / 1e3:.0f} kB"
+    return text if len(known) == len(sizes) else "unknown"

@@ -30,6 +30,10 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
 
 
+def test_no_size_is_zero(run: Run) -> None:
+    assert " 0.0 MB " not in run("weights", "list").out
+
+
 def test_weights_list(run: Run) -> None:
     ran = run("weights", "list")
     for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip"):
