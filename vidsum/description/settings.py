@@ -31,7 +31,7 @@ class Describing(Checked):
         parse=parse_every,
     )  # None: shots, the long ones split
     writer: str = option(
-        "How sentences are made.",
+        "Author of the sentences.",
         "auto",
         metavar="NAME|URL",
         names=WRITERS,
@@ -43,7 +43,7 @@ class Describing(Checked):
         metavar="MODEL",
     )
     allow_remote: bool = option("Let --writer send frames to another machine.", False)
-    vlm_prompt: str = option("What the model is told about each frame.", VLM_PROMPT, flag_on=())
+    vlm_prompt: str = option("Prompt for the model.", VLM_PROMPT, flag_on=())
     vlm_timeout_s: float = option(
         "Maximum time for a reply of the model.",
         300.0,
