@@ -25,7 +25,7 @@ from unittest import mock
 ROOT = Path(__file__).parents[1]
 VIDEO_PAGES = (
     "extract", "shots", "summarize", "ground", "highlights", "archive", "export", "report", "info",
-    "describe", "watch",
+    "describe", "watch", "shorts",
 )  # fmt: skip
 PAGES = ("README.md", *(f"docs/{name}.md" for name in VIDEO_PAGES))
 """The pages whose commands need the sample video and weights."""
@@ -85,8 +85,15 @@ def _run(command: str, precision: str | None) -> str:
 
 
 def prepare(folder: Path, shared: Path) -> None:
-    """Put into a folder what the commands read: docs/sample and, from the shared folder, annotations."""
+    """Put into a folder what the commands read: docs/sample, a talk and, from the shared folder, annotations.
+
+    The talk is the sample video with made-up subtitles.
+    """
+    from docs.pictures import write_subtitles
+
     shutil.copytree(ROOT / "docs" / "sample", folder / "docs" / "sample")
+    shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", folder / "talk.mp4")
+    write_subtitles(folder / "talk.srt")
     for file in (shared / "data").glob("qvhighlights/*.jsonl"):
         (folder / file.name).symlink_to(file)
 

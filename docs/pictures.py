@@ -170,7 +170,7 @@ def edit() -> Image.Image:
 
 def edit_shorts() -> Image.Image:
     """Return the page of two shorts while one plays as it is saved."""
-    _write_subtitles()
+    write_subtitles()
     _run(f"shorts {_VIDEO} -n 2 --length 5s-12s")
     with _serving("edit big_buck_bunny_shorts.json") as url, _page(url, 1300) as tab:
         tab.get_by_role("button", name="As saved: short 2").click()
@@ -205,19 +205,19 @@ def serve() -> Image.Image:
         return _photograph(tab, 990, 18.0)
 
 
-def _write_subtitles() -> None:
+def write_subtitles(path: Path = Path("big_buck_bunny.srt")) -> None:
     """Write made-up subtitles of the sample."""
     stamps = [tuple(f"00:00:{seconds:06.3f}".replace(".", ",") for seconds in cue[:2]) for cue in _SUBTITLES]
     lines = [
         f"{number}\n{start} --> {end}\n{cue[2]}\n"
         for number, ((start, end), cue) in enumerate(zip(stamps, _SUBTITLES, strict=True), 1)
     ]
-    Path("big_buck_bunny.srt").write_text("\n".join(lines))
+    path.write_text("\n".join(lines))
 
 
 def shorts() -> Image.Image:
     """Return four pictures of each of two shorts, with captions."""
-    _write_subtitles()
+    write_subtitles()
     _run(f"shorts {_VIDEO} -n 2 --length 5s-12s")
     rows = []
     for path in sorted(Path().glob("big_buck_bunny_short_*.mp4")):
