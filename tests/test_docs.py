@@ -312,12 +312,14 @@ def test_the_notebook_runs(default_weights: Path, tmp_path: Path, monkeypatch: p
     shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", tmp_path / "film.mp4")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = formats.read(ROOT / "docs" / "tour.ipynb", as_version=4)
+    stored = _texts(notebook)
     client.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     duration_s, summary, _, segments, result, is_same = _texts(notebook)
     assert (duration_s, is_same) == ("30.0", "True")
     assert summary.startswith("Summary(film.mp4: ")
     assert "30.0)" in segments  # the scores grow with time
     assert "2 queries" in result
+    assert _texts(notebook) == stored, "run docs/tour.ipynb again, and save it"
 
 
 def _texts(notebook: object) -> list[str]:
