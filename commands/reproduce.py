@@ -48,7 +48,7 @@ class Wanted:
         "Folder of the data.",
         None,
         metavar="FOLDER",
-        more="Under their published names; without it, a line says what to bring.",
+        more="Its files have their published names; without it, a line says what is needed.",
     )
     out: Path | None = option(
         "Folder of runs and reports.",

@@ -35,7 +35,7 @@ class Describing(Checked):
         "auto",
         metavar="NAME|URL",
         names=WRITERS,
-        more="auto: retrieve with --sentences, else words. The URL of a server: by its model --vlm.",
+        more="auto: retrieve with --sentences, else words. URL: the model --vlm of that server.",
     )
     vlm: str | None = option(
         "Vision-language model at --writer URL, an OpenAI-compatible server (Ollama, llama.cpp, vLLM).",

@@ -66,7 +66,7 @@ class Selection:
         "auto",
         panel=ADVANCED,
         flag_on=("summarize", "reel"),
-        more="auto: speech, if there is a transcript.",
+        more="Both make the transcript first. auto: speech, if there is a transcript; none: ignore speech.",
     )
 
     min_segment_s: float = option(
@@ -122,7 +122,7 @@ class ReelSettings:
     order: Literal["time", "name", "given"] = option(
         "Order of the film.",
         "time",
-        more="time: as recorded, by what the files say; those that do not say it come last, by name.",
+        more="time: as recorded; files without a time come last, by name.",
     )
     max_clip_s: float | None = option(
         "At most this much of each clip, speech aside; none: no limit.",

@@ -274,7 +274,7 @@ class CaptionsRequest:
         Option(
             "Sentences of people.",
             metavar="FILE",
-            more="COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions (.json) or MAD (.csv).",
+            more="COCO or MSR-VTT (.json), a CSV of captions, ActivityNet Captions (.json) or MAD (.csv).",
         ),
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described_items.read_captions`

@@ -221,7 +221,7 @@ class MRNetChoice:
         "Head of the model.",
         "paper",
         panel="Model",
-        more="paper: the paper's map of proposals; light: one for a CPU.",
+        more="paper: the paper's map of proposals; light: a smaller head, for a CPU.",
     )
     preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions"] | None = option(
         "Preset of settings.",
