@@ -117,8 +117,7 @@ def make_one(
         if source.url:
             update_copy(source.url, Path(source.path), common.max_download, progress)
     paths = [source.path for source in inputs]
-    run = partial(run_guarded_steps, common)
-    plan = plan_reel(paths, settings, extraction, speech.snap, run=run, progress=progress)
+    plan = plan_reel(paths, settings, extraction, speech.snap, run=run_guarded_steps, progress=progress)
     made = list[Reel]()
 
     def describe(result: Reel, names: str) -> Reply:
