@@ -27,14 +27,14 @@ from vidsum.grounding.windows import (
     with_endpoints,
 )
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import pad_inputs, start_end
+from vidsum.models.detr import DETR, pad_inputs, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
-from vidsum.models.detr_models import DETRModel, build
+from vidsum.models.detr_models import build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray
 
-Model = MRNet | DETRModel
+Model = MRNet | DETR
 
 MomentSource = Literal["spans", "saliency"]
 """Where moments come from: the spans that the model scores, as published, or the runs of its saliency.
@@ -86,7 +86,7 @@ class MRNetPredictor:
 class DETRPredictor:
     """Models of the DETR family: spans that the decoder predicts from the words of a query, and saliency."""
 
-    model: DETRModel
+    model: DETR
     batch_size = 32
     proposals = None
     n_endpoints = 2  # numbers that `with_endpoints` adds to each clip
@@ -200,8 +200,8 @@ def ground_video(
 
     Args:
         grounder, video: the video is in the space that the model reads.
-        tokens: an [W, Dq] of each of M queries, as `Grounder.tokens` gives them; words beyond those that the
-            model reads are cut.
+        tokens: an [W, Dq] of each of M queries, as `MomentModel.tokens` gives them; words beyond those that
+            the model reads are cut.
         vectors: [M, D] of the queries in the same space, for a model with a guide.
         top_k: see `suppress`.
 
