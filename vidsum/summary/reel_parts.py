@@ -268,8 +268,8 @@ class _Candidates:
     def reasons(self, objective: Objective, chosen: Sequence[int]) -> list[tuple[Why, float]]:
         """Return the reason of each chosen part, and what the others lose without it.
 
-        The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
-        for all of them tells nothing. A term to which the part adds nothing is none.
+        The reason is the term by which a part exceeds the mean of the chosen ones most: what holds for all
+        of them explains nothing. A term to which the part adds nothing is no reason.
         """
         if not chosen:
             return []
