@@ -211,6 +211,26 @@ def test_clip_names(call: Call, videos: Path) -> None:
     assert not (videos.parent / "elsewhere.mp4").exists()
 
 
+def test_reel_names(call: Call) -> None:
+    assert "must be a file name" in call("reel", name="../a.mp4", error=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("clip", {"video": "below/film.mp4", "parts": [{"start_s": 0, "end_s": 1}], "name": "a.mp4"}),
+        ("reel", {"name": "a.mp4"}),
+        ("shorts", {"video": "below/film.mp4"}),
+    ],
+    ids=["clip", "reel", "shorts"],
+)
+def test_a_server_without_a_folder_writes_no_clips(
+    tool: str, arguments: dict[str, Any], videos: Path
+) -> None:
+    server = build_server(Tools(Folders([str(videos)])), can_write=True)
+    assert "this server writes no files" in call_tool(server, tool, error=True, **arguments)
+
+
 def test_clips_replace_no_other_files(videos: Path) -> None:
     tools = Tools(Folders([str(videos)]), output=videos / "below")
     server, parts = build_server(tools, can_write=True), [{"start_s": 0, "end_s": 1}]
