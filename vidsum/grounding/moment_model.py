@@ -47,7 +47,7 @@ Models with a guide use the saliency, which they are better at: they clean a cur
 class WindowOutput(NamedTuple):
     """A model's output for one window and one query: N spans, t clips."""
 
-    scores: FloatArray  # [N] in [0, 1], the same in every window and video
+    scores: FloatArray  # [N] in [0, 1], on one scale in all windows and videos
     spans: FloatArray | None = None  # [N, 2] fractions of the window; None for the fixed proposals
     saliency: FloatArray | None = None  # [t]
 
@@ -194,9 +194,9 @@ def ground_video(
 ) -> list[Prediction]:
     """Return the moments of each query, best first, and its saliency; each query is read by itself.
 
-    The score of a moment is the model's for a span, in [0, 1], the same in every window and video; for a run
-    of saliency it is how far that stands out, see `find_moments`. A predicted span is at least as long as a
-    clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
+    The score of a moment is the model's for a span, in [0, 1], on one scale in all windows and videos; for a
+    run of saliency it is how far that stands out, see `find_moments`. A predicted span is at least as long
+    as a clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
 
     Args:
         grounder, video: the video is in the space that the model reads.

@@ -36,7 +36,7 @@ from vidsum.types import FloatArray, TimeArray
 
 STEP_S = 1.0  # seconds from one clip to the next
 _TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
-SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
+SHARPNESS = 10.0  # weight of near class names; close to 0 it gives the order of ConSE
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""

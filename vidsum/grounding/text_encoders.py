@@ -52,6 +52,7 @@ class TextEncoder:
     max_tokens: int | None = None  # of a text that are read; None for all
 
     def cuts(self, text: str) -> bool:
+        """Return whether a text has more tokens than are read."""
         return self.max_tokens is not None and len(self.split(text)) > self.max_tokens
 
 
