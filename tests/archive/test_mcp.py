@@ -25,7 +25,7 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.folders import Folders
 from vidsum.archive.mcp import build_server
 from vidsum.archive.tools import Tools
-from vidsum.errors import InputError, PackageError, VidsumError, WeightsError
+from vidsum.errors import DamagedArchiveError, InputError, PackageError, VidsumError, WeightsError
 from vidsum.results.shorts import Short, Shorts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript
@@ -128,6 +128,12 @@ def test_a_reel(call: Call, videos: Path) -> None:
     assert {part["video"] for part in written["parts"]} <= {*map(str, videos.rglob("*.mp4"))}
     assert any("broken.mp4" in warning for warning in written["warnings"])
     assert "outside the folders" in call("reel", name="a.mp4", names=["../secret.mp4"], error=True)
+
+
+def test_parts_of_a_summary_fit_its_budget(call: Call) -> None:
+    answer = call("summarize", video="below/film.mp4", budget="2s")
+    assert answer["duration_s"] == 10
+    assert 0 < sum(part["end_s"] - part["start_s"] for part in answer["parts"]) <= 2
 
 
 def test_videos(call: Call, videos: Path) -> None:
@@ -251,6 +257,21 @@ def test_files_that_fail_do_not_end_an_index(call: Call, videos: Path) -> None:
     broken, added = call("index")["videos"]
     assert broken["kind"] == "InputError"
     assert added["state"] == "added"
+
+
+def test_a_fault_of_all_files_ends_an_index(
+    call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film(videos / "other.mp4")
+    tried = list[str]()
+
+    def fail(archive: Archive, path: str, *arguments: Any) -> None:
+        tried.append(path)
+        raise DamagedArchiveError("the archive is damaged")
+
+    monkeypatch.setattr(Archive, "add_video", fail)
+    assert "the archive is damaged" in call("index", error=True)
+    assert len(tried) == 1
 
 
 @pytest.mark.parametrize(
