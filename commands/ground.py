@@ -28,8 +28,6 @@ from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.outputs.artifacts import Artifacts
-    from vidsum.pipelines.plan import Plan
     from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding, QueryMoments
     from vidsum.results.transcript import SpokenQuery
@@ -164,13 +162,16 @@ def ground_one(
 ) -> Reply:
     """Find the moments of the queries in a video."""
     from vidsum.outputs.clips import clips_of, moment_writers
-    from vidsum.pipelines.queries import merge_groundings, other_queries, without_queries
+    from vidsum.pipelines.ground import plan_moments
+    from vidsum.pipelines.queries import find_outdated, merge_groundings, other_queries, without_queries
     from vidsum.results.moments import Grounding
 
+    plan, stem = plan_moments(item.path, queries, retrieval, extraction), clip_stem("moments", item, common)
     is_added = not common.to_stdout  # to the moments of earlier queries
-    artifacts = item.artifacts if is_added else None
-    plan = _plan(item.path, queries, retrieval, extraction, artifacts, with_saliency=extra.saliency)
-    stem = clip_stem("moments", item, common)
+    if is_added and item.artifacts:
+        document, _ = item.artifacts.read()
+        if earlier := find_outdated(document, plan.provenance, with_saliency=extra.saliency):
+            plan = plan_moments(item.path, queries.with_earlier(earlier), retrieval, extraction)
     has_clips = is_added and (extra.clips or common.clips_dir is not None)
     clips = partial(clips_of, item.artifacts, stem)
     spec = ResultSpec(
@@ -200,25 +201,6 @@ def ground_one(
     )
     compares_videos = is_batch and is_added and not has_table
     return answer if item.number else _with_notes(answer, retrieval, common, compares_videos=compares_videos)
-
-
-def _plan(
-    video: str,
-    queries: "Queries",
-    retrieval: Retrieval,
-    extraction: Extraction,
-    artifacts: "Artifacts | None",
-    *,
-    with_saliency: bool,
-) -> "Plan[Grounding]":
-    """Plan the moments of queries, and of those of an earlier result that must be answered again."""
-    from vidsum.pipelines.ground import plan_moments
-    from vidsum.pipelines.queries import find_outdated
-
-    plan = plan_moments(video, queries, retrieval, extraction)
-    document = artifacts.read()[0] if artifacts else None
-    earlier = find_outdated(document, plan.provenance, with_saliency=with_saliency)
-    return plan_moments(video, queries.with_earlier(earlier), retrieval, extraction) if earlier else plan
 
 
 def _with_notes(

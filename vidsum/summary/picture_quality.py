@@ -26,8 +26,8 @@ def quality_at(changes: Features | None, times_s: TimeArray) -> FloatArray:
     """
     if changes is None:
         return np.ones(len(times_s), np.float32)
-    shown = np.maximum(changes.timestamps.searchsorted(times_s + 1e-3) - 1, 0)
-    rows = changes.array[shown]
+    latest = np.maximum(changes.timestamps.searchsorted(times_s + 1e-3) - 1, 0)
+    rows = changes.array[latest]
     sharp = np.interp(rows[:, _SHARPNESS], _SHARP, (_LEAST_SHARP, 1))
     flat = np.interp(rows[:, _CONTRAST], _CONTRASTS, (0, 1))
     return np.asarray(np.minimum(sharp, flat), np.float32)
