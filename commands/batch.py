@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer import Exit
@@ -87,11 +87,8 @@ def run_verb(
         Exit: an input failed; with its own code if it is the only one, else with 1.
     """
     rows = [row_of(redact(item.name)) for item in inputs]
-    is_batch, answers = len(inputs) > 1, list[Reply]()
+    is_batch, answers, label = len(inputs) > 1, list[Reply](), partial(_label, count=len(inputs))
     with _write_at_end(inputs, columns, rows, common), Display(quiet=common.quiet) as display:
-
-        def label(item: BatchInput) -> str:
-            return f"{item.number + 1}/{len(inputs)} {Path(item.path).name}" if is_batch else ""
 
         def finish(item: BatchInput, answer: Reply) -> None:
             display.end(label(item))
@@ -111,10 +108,10 @@ def run_verb(
             retry=retry,
             are_videos=are_videos,
         )
+        is_joint = any(item.is_joint for item in inputs)
         with contextlib.closing(answering) as finished:
             for answer in finished:
                 with display.paused():
-                    is_joint = any(item.is_joint for item in inputs)
                     render(answer, common, n_inputs=0 if is_joint else len(inputs))
                 if not (rank or collect):
                     answers.clear()  # they may be large
@@ -123,18 +120,27 @@ def run_verb(
                     break
     if is_batch and not common.quiet:
         ranking = rank(answers) if rank and not common.json else None
-        is_taken = common.to_stdout or common.json or answers[-1].document is not None
-        _print_end(rows if are_videos else (), ranking, common, sys.stderr if is_taken else sys.stdout)
+        _print_end(rows if are_videos else (), ranking, common, answers[-1])
     if collect and any(not answer.exit_code for answer in answers):
         run_alone(command, common, partial(collect, answers))
     if any(row.get("exit_code") for row in rows):
         raise Exit(1 if is_batch else answers[-1].exit_code)
 
 
+def _label(item: BatchInput, count: int) -> str:
+    """Return the name of an input in the display of progress; empty where it is the only one."""
+    return f"{item.number + 1}/{count} {Path(item.path).name}" if count > 1 else ""
+
+
 def _print_end(
-    rows: Sequence[dict[str, Any]], ranking: Reply | None, common: CommonOptions, stream: TextIO
+    rows: Sequence[dict[str, Any]], ranking: Reply | None, common: CommonOptions, last: Reply
 ) -> None:
-    """Print the counts of a batch, the inputs that failed unless their JSON says so, and a ranking."""
+    """Print the counts of a batch, the inputs that failed unless their JSON says so, and a ranking.
+
+    On stderr where answers, of which `last` is one, are documents on stdout.
+    """
+    is_taken = common.to_stdout or common.json or last.document is not None
+    stream = sys.stderr if is_taken else sys.stdout
     failed = [row for row in rows if row["state"] == "failed" and not common.json]
     failures = [(row["input"], str(row["exit_code"]), row["error"]) for row in failed]
     if rows:

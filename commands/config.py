@@ -247,14 +247,18 @@ def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) 
         place, is_last = tuple(words[:depth]), depth == len(words)
         options = _read_section(section, path, " ".join(["vidsum", *words[:depth]]))
         inner = [] if is_last else command.list_commands(context)
-        chosen = {*names} - {"config"} if is_last else {*_SHARED_KEYS} if not depth else set[str]()
-        for key in options:
-            if key not in {*inner, *chosen}:
-                where = f"{path}:{lines[(*place, key)]}" if (*place, key) in lines else str(path)
-                raise _unknown_key(where, key, place, inner, sorted(chosen))
-        for key in (options.keys() & chosen) - {*inner}:
+        chosen = set[str]()
+        if is_last:
+            chosen = names - {"config"}
+        elif not depth:
+            chosen = {*_SHARED_KEYS}
+        for key, value in options.items():
             line = lines.get((*place, key))
-            values[key] = Source(options[key], f"{path}:{line}" if line else str(path), key)
+            where = f"{path}:{line}" if line else str(path)
+            if key not in {*inner, *chosen}:
+                raise _unknown_key(where, key, place, inner, sorted(chosen))
+            if key not in inner:
+                values[key] = Source(value, where, key)
         if not is_last:
             section, command = options.get(words[depth]), command.resolve_command(context, [words[depth]])[1]
     return values

@@ -160,18 +160,19 @@ def ground_one(
     has_table: bool,
     is_batch: bool,
 ) -> Reply:
+    """Find the moments of the queries in a video."""
     from vidsum.outputs.clips import clips_of, moment_writers
     from vidsum.pipelines.ground import plan_moments
     from vidsum.pipelines.queries import find_outdated, merge_groundings, other_queries, without_queries
     from vidsum.results.moments import Grounding
 
     plan, stem = plan_moments(item.path, queries, retrieval, extraction), clip_stem("moments", item, common)
-    is_added = not common.to_stdout
+    is_added = not common.to_stdout  # to the moments of earlier queries
     if is_added and item.artifacts:
         document, _ = item.artifacts.read()
         if earlier := find_outdated(document, plan.provenance, with_saliency=extra.saliency):
             plan = plan_moments(item.path, queries.with_earlier(earlier), retrieval, extraction)
-    has_clips = (extra.clips or common.clips_dir is not None) and not common.to_stdout
+    has_clips = is_added and (extra.clips or common.clips_dir is not None)
     clips = partial(clips_of, item.artifacts, stem)
     spec = ResultSpec(
         plan.provenance,
@@ -198,7 +199,7 @@ def ground_one(
         page_clips=clip_place(item, stem),
         prints_only=has_table,
     )
-    compares_videos = is_batch and not has_table and not common.to_stdout
+    compares_videos = is_batch and is_added and not has_table
     return answer if item.number else _with_notes(answer, retrieval, common, compares_videos=compares_videos)
 
 

@@ -23,12 +23,7 @@ from vidsum.batch.states import Columns
 from vidsum.commands.batch import Reading, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import render
-from vidsum.errors import (
-    Mention,
-    UsageError,
-    VidsumError,
-    fill,
-)
+from vidsum.errors import Mention, UsageError, VidsumError, fill
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.options import option
@@ -73,13 +68,7 @@ def index(
     Adds new videos, updates changed ones, and marks moved and missing ones. A run that was stopped resumes.
     """
     named = list(sources)
-    if upkeep.watch and any("://" in name for name in named):
-        fault = (Mention("watch"), " looks at files and folders, not at URLs")
-        raise UsageError(fault, hint=("leave out ", Mention("watch")))
-    if common.ray not in (None, "local") and not is_server(where.archive):
-        ways = Mention("jobs", "N"), Mention("ray", "local"), Mention("archive", "postgresql://...")
-        hint = fill("{}, {}, or {}", *ways)
-        raise UsageError("a file is written on one machine", hint=hint)
+    _check_options(named, common, where, upkeep)
     if where.archive and not is_server(where.archive):  # no other output may have its name
         common = replace(common, reads={**common.reads, **reads_of([where.archive], option="archive")})
     from vidsum.archive.archive import Archive
@@ -115,6 +104,17 @@ def index(
             _report_photographs(archive, named, common)
 
 
+def _check_options(named: Sequence[str], common: CommonOptions, where: ArchiveFile, upkeep: Upkeep) -> None:
+    """Raise a UsageError where URLs are to be watched, or several machines would write a file."""
+    if upkeep.watch and any("://" in name for name in named):
+        fault = (Mention("watch"), " looks at files and folders, not at URLs")
+        raise UsageError(fault, hint=("leave out ", Mention("watch")))
+    if common.ray not in (None, "local") and not is_server(where.archive):
+        ways = Mention("jobs", "N"), Mention("ray", "local"), Mention("archive", "postgresql://...")
+        hint = fill("{}, {}, or {}", *ways)
+        raise UsageError("a file is written on one machine", hint=hint)
+
+
 @contextlib.contextmanager
 def _without_remains(archive: "Archive") -> Iterator[None]:
     """Remove a new archive to which nothing could be added, such as on a full disk."""
@@ -137,6 +137,7 @@ def index_one(
     *,
     list_unchanged: bool = False,
 ) -> Reply:
+    """Add a video to the archive with this name; `run` names the run among those of other processes."""
     from vidsum.archive.archive import Archive
     from vidsum.pipelines.subtitles import find_subtitles
 

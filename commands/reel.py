@@ -117,12 +117,9 @@ def make_one(
         if source.url:
             update_copy(source.url, Path(source.path), common.max_download, progress)
     paths = [source.path for source in inputs]
-    run = partial(run_guarded_steps, common)
-    plan = plan_reel(paths, settings, extraction, speech.snap, run=run, progress=progress)
-    made = list[Reel]()
+    plan = plan_reel(paths, settings, extraction, speech.snap, run=run_guarded_steps, progress=progress)
 
     def describe(result: Reel, names: str) -> Reply:
-        made.append(result)
         hints = _speech_hint(result) if speech.snap == "auto" else ()
         line = _describe("" if names == item.name else names, result)
         return Reply(lines=(*hints, *_unused(result), line), table=_table(result))
@@ -139,7 +136,11 @@ def make_one(
         tags={"video": ""},
     )
     answer = deliver(item, common, spec, describe, prints_only=extra.dry_run)
-    left_out = [parse_fields(LeftOut, part) for part in answer.data["left_out"]]
+    return _with_faults(answer, [parse_fields(LeftOut, part) for part in answer.data["left_out"]])
+
+
+def _with_faults(answer: Reply, left_out: Sequence["LeftOut"]) -> Reply:
+    """Return an answer that names the inputs left out: copies in messages, the others as errors."""
     copies = [f"{part.path}: {part.fault}; left out" for part in left_out if part.is_copy]
     faults = [Problem.of(_left_out_error(part)) for part in left_out if not part.is_copy]
     return replace(

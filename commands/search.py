@@ -1,7 +1,7 @@
 """`vidsum search`: find the moments of an archive that match a text or a picture."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -12,10 +12,7 @@ import typer
 
 from vidsum.archive.settings import SearchedArchives, SearchOptions, describe_missing
 from vidsum.batch.reply import Reply, Rows
-from vidsum.batch.targets import (
-    attempt,
-    only_json_error,
-)
+from vidsum.batch.targets import attempt, only_json_error
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.suggestions import suggest_space
@@ -95,21 +92,14 @@ def search(
         archives = [stack.enter_context(Archive(name, create=False)) for name in named]
         matches = find_in_all(archives, text, filters)
         rows = _rows(matches, extra.clips_dir)
-        terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
-        names = [archive.name for archive in archives]
-        facts = {"schema": SCHEMA, "archive": names if len(names) > 1 else names[0], "query": text, **terms}
-        document = {**facts, "moments": rows}
+        document = _to_document([archive.name for archive in archives], text, filters, rows)
         for archive in archives:
-            about = f"{archive.name}: " if len(archives) > 1 else ""
-            held = [match for match in matches if match.archive == archive.name]
-            messages += _list_warnings(archive, text, filters, held, about)
-            lines += [f"{about}{missing}"] if (missing := describe_missing(archive, filters)) else []
+            warnings, missing = _describe_archive(archive, text, filters, matches, is_only=len(archives) == 1)
+            messages += warnings
+            lines += missing
         spaces = [archive.space for archive in archives]
         texts = _texts(archives, matches, text, filters, extra, messages, problems)
-        videos = {path for match in matches for path in (match.video, *match.also)}
-        for video in videos:
-            require_not_written(video, written)
-        reads = {**reads_of(videos), **common.reads}
+        reads = {**_read_videos(matches, written), **common.reads}
         if extra.clips_dir:
             _save_clips(archives, matches, rows, extra, reads, messages, problems)
     if target:  # rows of failed clips have changed
@@ -135,15 +125,32 @@ def search(
     )
 
 
-def _list_warnings(
-    archive: "Archive", text: str | None, filters: SearchOptions, matches: Sequence["Match"], about: str
-) -> Iterator[str]:
-    """Yield the warnings about an archive, and about a query in its space."""
-    yield from archive.notes
-    yield from archive.query_warnings(text, filters, matches)
+def _to_document(
+    archives: Sequence[str], text: str | None, filters: SearchOptions, rows: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the JSON of an answer; `archive` is a list where there are several."""
+    terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
+    names = archives if len(archives) > 1 else archives[0]
+    return {"schema": SCHEMA, "archive": names, "query": text, **terms, "moments": rows}
+
+
+def _describe_archive(
+    archive: "Archive",
+    text: str | None,
+    filters: SearchOptions,
+    matches: Sequence["Match"],
+    *,
+    is_only: bool,
+) -> tuple[list[str], list[str]]:
+    """Return the warnings about an archive and a query in it, and lines on what it has no evidence of."""
+    about = "" if is_only else f"{archive.name}: "
+    mine = [match for match in matches if match.archive == archive.name]
+    warnings = [*archive.notes, *archive.query_warnings(text, filters, mine)]
     if outdated := archive.n_outdated():
         fault = f"{about}{outdated} files are not in the archive's space, {archive.space}"
-        yield f"{fault}: run vidsum index on them"
+        warnings.append(f"{fault}: run vidsum index on them")
+    missing = describe_missing(archive, filters)
+    return warnings, [f"{about}{missing}"] if missing else []
 
 
 def _texts(
@@ -210,6 +217,14 @@ def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None
     return target
 
 
+def _read_videos(matches: Sequence["Match"], written: Written) -> Reads:
+    """Return the videos of moments as files that are read. Raises UsageError: an output is one of them."""
+    videos = {path for match in matches for path in (match.video, *match.also)}
+    for video in videos:
+        require_not_written(video, written)
+    return reads_of(videos)
+
+
 def _title(text: str | None, filters: SearchOptions) -> str:
     parts = [text or "", *(f"like {Path(like).name}" for like in filters.like)]
     named = (("and", filters.also), ("not", filters.without), ("then", filters.then))
@@ -218,7 +233,7 @@ def _title(text: str | None, filters: SearchOptions) -> str:
 
 
 def _rows(matches: Sequence["Match"], clips: Path | None) -> list[dict[str, Any]]:
-    """Return the moments as data, with the names of the clips that are to be written of each."""
+    """Return the moments as data, each with the name of its clip if clips are to be written."""
     rows = []
     for rank, match in enumerate(matches, 1):
         name = f"{rank:02}_{stems_of(match.video)[0]}.mp4"
@@ -235,8 +250,7 @@ def _save_clips(
     messages: list[str],
     problems: list[Problem],
 ) -> None:
-    """Write a clip of each moment; the row of one that fails loses it."""
-
+    """Write a clip of each moment; where that fails, the moment's row loses its clip."""
     by_name = {archive.name: archive for archive in archives}
 
     def save(match: "Match", path: Path) -> tuple[str, ...]:

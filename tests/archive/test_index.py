@@ -193,6 +193,31 @@ def test_add_bad_files(archive: Archive, videos: Path) -> None:
     assert len(archive.videos()) == 2
 
 
+def test_a_video_of_many_days_is_refused(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "MAX_VIDEO_S", 3.0)
+    with pytest.raises(InputError, match="is longer than"):
+        archive.add(videos / "a.mp4")
+
+
+def test_a_video_that_is_removed_while_it_is_read_again_is_an_error(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = index._make_missing
+
+    def make_and_remove(*arguments: Any, **options: Any) -> Any:
+        made = make(*arguments, **options)
+        archive.remove(videos / "a.mp4")
+        return made
+
+    archive.add(videos / "a.mp4")
+    os.utime(videos / "a.mp4", (1, 1))
+    monkeypatch.setattr(index, "_make_missing", make_and_remove)
+    with pytest.raises(InputError, match="was removed from the archive meanwhile"):
+        archive.add(videos / "a.mp4")
+
+
 def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transcripts = list[str]()
 

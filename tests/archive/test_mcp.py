@@ -25,7 +25,7 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.folders import Folders
 from vidsum.archive.mcp import build_server
 from vidsum.archive.tools import Tools
-from vidsum.errors import InputError, PackageError, VidsumError, WeightsError
+from vidsum.errors import DamagedArchiveError, InputError, PackageError, VidsumError, WeightsError
 from vidsum.results.shorts import Short, Shorts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript
@@ -130,6 +130,12 @@ def test_a_reel(call: Call, videos: Path) -> None:
     assert "outside the folders" in call("reel", name="a.mp4", names=["../secret.mp4"], error=True)
 
 
+def test_parts_of_a_summary_fit_its_budget(call: Call) -> None:
+    answer = call("summarize", video="below/film.mp4", budget="2s")
+    assert answer["duration_s"] == 10
+    assert 0 < sum(part["end_s"] - part["start_s"] for part in answer["parts"]) <= 2
+
+
 def test_videos(call: Call, videos: Path) -> None:
     film(videos / "other.mp4")
     assert call("videos")["videos"] == [str(videos / "other.mp4"), str(videos / "below" / "film.mp4")]
@@ -211,6 +217,26 @@ def test_clip_names(call: Call, videos: Path) -> None:
     assert not (videos.parent / "elsewhere.mp4").exists()
 
 
+def test_reel_names(call: Call) -> None:
+    assert "must be a file name" in call("reel", name="../a.mp4", error=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("clip", {"video": "below/film.mp4", "parts": [{"start_s": 0, "end_s": 1}], "name": "a.mp4"}),
+        ("reel", {"name": "a.mp4"}),
+        ("shorts", {"video": "below/film.mp4"}),
+    ],
+    ids=["clip", "reel", "shorts"],
+)
+def test_a_server_without_a_folder_writes_no_clips(
+    tool: str, arguments: dict[str, Any], videos: Path
+) -> None:
+    server = build_server(Tools(Folders([str(videos)])), can_write=True)
+    assert "this server writes no files" in call_tool(server, tool, error=True, **arguments)
+
+
 def test_clips_replace_no_other_files(videos: Path) -> None:
     tools = Tools(Folders([str(videos)]), output=videos / "below")
     server, parts = build_server(tools, can_write=True), [{"start_s": 0, "end_s": 1}]
@@ -231,6 +257,21 @@ def test_files_that_fail_do_not_end_an_index(call: Call, videos: Path) -> None:
     broken, added = call("index")["videos"]
     assert broken["kind"] == "InputError"
     assert added["state"] == "added"
+
+
+def test_a_fault_of_all_files_ends_an_index(
+    call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film(videos / "other.mp4")
+    tried = list[str]()
+
+    def fail(archive: Archive, path: str, *arguments: Any) -> None:
+        tried.append(path)
+        raise DamagedArchiveError("the archive is damaged")
+
+    monkeypatch.setattr(Archive, "add_video", fail)
+    assert "the archive is damaged" in call("index", error=True)
+    assert len(tried) == 1
 
 
 @pytest.mark.parametrize(

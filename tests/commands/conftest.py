@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ from tests import media
 from tests.grounding.colours import use_colours
 from tests.program import Ran as Ran
 from tests.program import Run as Run
-from vidsum.batch.settings import CommonOptions
+from vidsum.batch.workers import in_workers
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-from vidsum.pipelines.file_steps import run_steps
 from vidsum.summary.highlight_scenes import HighlightParams
 
 
@@ -50,12 +50,17 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return Run(capsys, monkeypatch)
 
 
-def needs_workers(inputs: Any, common: CommonOptions, *, is_isolated: bool) -> bool:
-    return common.jobs > 1
-
-
-def run_guarded_here(common: CommonOptions, *arguments: Any) -> Any:
-    return run_steps(*arguments)
+def work_here(
+    work: Any, inputs: Sequence[Any], progress_of: Any, finish: Any, fail: Any, jobs: int
+) -> Iterator[Any]:
+    """Work in this process, unless there are several jobs: `in_workers` without workers."""
+    if jobs > 1:
+        yield from in_workers(work, inputs, progress_of, finish, fail, jobs)
+        return
+    for item in inputs:
+        result = work(item, progress_of(item))
+        finish(item, result)
+        yield result
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +71,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("vidsum.commands.config.user_config_path", lambda name: tmp_path / "config")
     monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     # what a test replaces is not replaced in other processes; test_jobs.py has them
-    monkeypatch.setattr("vidsum.batch.runner.needs_workers", needs_workers)
-    monkeypatch.setattr("vidsum.commands.reel.run_guarded_steps", run_guarded_here)
+    monkeypatch.setattr("vidsum.batch.workers.in_workers", work_here)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home

@@ -8,14 +8,14 @@ from tests.commands import deadly_reader
 from tests.commands.test_reel import clip, names_of, photograph
 from tests.program import Run, read_valid
 from vidsum.batch import workers
-from vidsum.batch.runner import run_guarded_steps
+from vidsum.batch.workers import in_workers
 
 pytestmark = pytest.mark.usefixtures("loads")
 
 
 @pytest.mark.deep
 def test_files_that_kill_their_reader_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.commands.reel.run_guarded_steps", run_guarded_steps)
+    monkeypatch.setattr(workers, "in_workers", in_workers)
     monkeypatch.setattr(workers, "_prepare", deadly_reader.prepare)
     clip(Path("a.mp4"), "red")
     clip(Path("unreadable.mp4"), "green", seconds=1)

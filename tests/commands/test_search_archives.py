@@ -66,6 +66,15 @@ def test_warnings_about_evidence_name_their_archive(run: Run) -> None:
     assert ("a.vidsum: not searched" in out, "b.vidsum: not searched" in out) == (True, True)
 
 
+def test_warning_about_files_of_another_space_names_their_archive(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.archive.archive.Archive.n_outdated", lambda archive: 3)
+    err = run("search", "red", *BOTH).err
+    for name in ("a.vidsum", "b.vidsum"):
+        assert f"{name}: 3 files are not in the archive's space, vse: run vidsum index on them" in err
+
+
 def test_two_archives_from_a_configuration(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("all.yaml").write_text("search:\n  archive: [a.vidsum, b.vidsum]\n")
     monkeypatch.setenv("VIDSUM_CONFIG", "all.yaml")

@@ -157,6 +157,26 @@ def test_command_without_a_cache_needs_no_plan(record: Path, monkeypatch: pytest
     assert session.save()[1] == f"vidsum edit {record} --apply"
 
 
+def test_command_of_a_plan_that_fails_applies_the_decisions(
+    record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise InputError("the features are gone")
+
+    session = EditSession(record, with_video=True)
+    monkeypatch.setattr("vidsum.editing.session.flags_of", fail)
+    session.decide(leave(*spans(session.describe())[0]))
+    assert session.save()[1] == f"vidsum edit {record} --apply"
+
+
+def test_a_result_of_features_cannot_be_edited(record: Path, tmp_path: Path) -> None:
+    made = vidsum.load(record)
+    assert isinstance(made, Summary)
+    vidsum.write_json(replace(made, video=None), tmp_path / "film_summary.json")
+    with pytest.raises(UsageError, match="computed from features only"):
+        EditSession(tmp_path / "film_summary.json")
+
+
 def test_video_by_a_relative_path_is_looked_for_in_the_folder_of_the_record(
     record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

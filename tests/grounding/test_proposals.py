@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.proposals import find_moments, snap_moments, suppress
+from vidsum.grounding.proposals import find_moments, is_moment, snap_moments, suppress
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, iou
 
@@ -96,3 +96,23 @@ def test_edges_move_to_the_nearest_edge_within_a_second(
     before: tuple[float, float], after: tuple[float, float]
 ) -> None:
     assert snap_moments([Moment(*before, 0.5)], SHOTS, 1.0) == [Moment(*after, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("span", "is_one"),
+    [
+        ((0.0, 15.0), True),
+        ((0.0, 20.0), True),
+        ((18.0, 24.0), True),
+        ((10.0, 26.0), False),
+        ((28.0, 32.0), False),
+        ((30.0, 50.0), True),
+    ],
+    ids=["short", "one shot", "two shots", "long, of two shots", "two scenes", "a whole scene"],
+)
+def test_moment_is_in_one_scene_and_in_one_shot_if_it_is_long(
+    span: tuple[float, float], is_one: bool
+) -> None:
+    shots_s, scenes_s = np.array([0.0, 20.0, 30.0, 50.0]), np.array([0.0, 30.0, 50.0])
+    assert is_moment(span, shots_s, scenes_s) == is_one
+    assert is_moment(span, None, None)

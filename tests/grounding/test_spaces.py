@@ -30,6 +30,7 @@ from vidsum.grounding.spaces import (
     embed_queries,
     embed_video,
     extraction_for,
+    find_space_of_features,
     log_likelihood,
     mixture_weights,
     name_embeddings,
@@ -278,3 +279,13 @@ def test_pictures_in_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(rows, [[0.6, 0.8]] * 2, rtol=1e-6)
     with pytest.raises(InputError, match=r"none\.jpg: no such file"):
         describe_space("clip").encode_images([tmp_path / "none.jpg"])
+
+
+def test_folder_is_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a file"):
+        describe_space("clip").encode_images([tmp_path])
+
+
+@pytest.mark.parametrize(("extractor", "space"), [("clip", "clip"), (EXTRACTOR, None), ("i3d", None)])
+def test_space_of_features_is_known_where_they_are_its_rows(extractor: str, space: str | None) -> None:
+    assert find_space_of_features(extractor) == space

@@ -12,13 +12,14 @@ from vidsum.errors import UsageError
 from vidsum.models.attention.learned_mask import MASKS, LearnedMask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import (
+    DETR,
     DETREncoderLayer,
     centre_width,
     generalized_iou,
     generalized_iou_of_pairs,
     start_end,
 )
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr_models import MODELS, build
 from vidsum.models.qd_detr import CrossLayer
 
 SIZES = {
@@ -40,7 +41,7 @@ MASKED = [
 each_masked_model = pytest.mark.parametrize(("name", "mask"), MASKED)
 
 
-def small(name: str, **options: object) -> DETRModel:
+def small(name: str, **options: object) -> DETR:
     torch.manual_seed(0)
     return build(name, DETRConfig(**{**SIZES, **options})).eval()
 

@@ -1,4 +1,4 @@
-"""Input of a summarizer, against a loop over samples, and its recorded switches."""
+"""Input of a summarizer, against a loop over samples, its recorded switches, and damaged checkpoints."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.datasets.made import use_stand_ins
+from vidsum.checkpoints.trained import Trained
 from vidsum.errors import InputError
 from vidsum.results.features import Features
-from vidsum.summary.importance_model import FeatureTransform, read_transform
+from vidsum.summary.importance_model import FeatureTransform, build_importance_model, read_transform
 
 
 @settings(deadline=None)
@@ -91,3 +92,32 @@ def test_only_switches_that_are_on_are_recorded(inputs: FeatureTransform) -> Non
 def test_switch_of_another_type_is_refused(key: str, value: Any) -> None:
     with pytest.raises(InputError, match=r"x\.safetensors: does not say what features"):
         read_transform({"extractor": "i3d", key: value}, "x.safetensors")
+
+
+READS = {"extractor": "minilm", "dim": 3, "fps": 2.0}
+ARRAYS = {"weights": np.ones(3, np.float32), "spread": np.array(1.0, np.float32)}
+
+
+def ridge(training: dict[str, Any], **arrays: Any) -> Trained:
+    return Trained("ridge", {"dim_in": 3}, READS, training, {**ARRAYS, **arrays})
+
+
+def test_slope_of_a_checkpoint_is_read() -> None:
+    assert build_importance_model(ridge({"slope": 0.5}), "a.safetensors").slope == 0.5
+
+
+@pytest.mark.parametrize(
+    ("damaged", "fault"),
+    [
+        (ridge({"slope": "steep"}), "the slope of its scores is not a number"),
+        (ridge({"slope": np.inf}), "the slope of its scores is not a number"),
+        (ridge({}, weights=np.array([1, np.nan, 1])), "NaN or infinite"),
+        (ridge({}, weights=np.ones(4)), "do not fit together"),
+        (replace(ridge({}), config={"width": 3}), "do not fit together"),
+        (replace(ridge({}), features={"extractor": "minilm"}), "does not say what features it reads"),
+    ],
+    ids=["slope of letters", "infinite slope", "NaN", "other size", "unknown option", "no size"],
+)
+def test_damaged_checkpoint_is_refused(damaged: Trained, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        build_importance_model(damaged, "a.safetensors")

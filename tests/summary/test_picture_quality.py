@@ -57,6 +57,12 @@ def test_quality_is_of_the_picture_at_that_time() -> None:
     assert (quality == 1).tolist() == [True, True, False, False]
 
 
+@pytest.mark.parametrize("n_frames", [1, 2])
+def test_time_before_the_first_picture_has_the_quality_of_the_first(n_frames: int) -> None:
+    changes = changes_of(lambda number: BLURRED if number else SHARP, n_frames)
+    assert quality_at(changes, np.array([-0.1])).tolist() == [1]
+
+
 def test_unknown_pictures_are_of_full_quality() -> None:
     assert quality_at(None, np.zeros(3)).tolist() == [1, 1, 1]
 

@@ -16,6 +16,7 @@ from vidsum.summary.reel_parts import (
     ReelInput,
     _bounded,
     _candidates,
+    best_part,
     choose_parts,
     clip_input,
     photograph_input,
@@ -168,6 +169,13 @@ def test_a_photograph_is_one_part() -> None:
     assert (made.start_s, made.end_s) == (0.0, 3.0)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_photographs_may_be_longer_than_what_is_taken_of_a_clip(count: int) -> None:
+    inputs = [photograph_input(look(number), 10.0) for number in range(count)]
+    chosen = choose_parts(inputs, EXTRACTOR, 30.0, 5.0)
+    assert [made.source for made in chosen] == list(range(count))
+
+
 def test_nothing_fits() -> None:
     assert choose_parts([photograph_input(look(1), 3.0)], EXTRACTOR, 2.0, 5.0) == []
 
@@ -206,6 +214,15 @@ def test_a_clip_with_few_parts_leaves_room_for_others() -> None:
     bounded = _bounded(parts)
     assert [number for number, _ in bounded].count(0) == 1
     assert len(bounded) == _MOST_PARTS
+
+
+@pytest.mark.parametrize(
+    "better",
+    [part(1, 5, 3, importance=0.5), part(1, 5, 3, spoken=1.0), part(1, 5, 4)],
+    ids=["more important", "spoken", "longer"],
+)
+def test_best_part_has_the_highest_value(better: ReelPart) -> None:
+    assert best_part(source(part(0, 0, 3), better, part(2, 9, 3))) == (better.start_s, better.end_s)
 
 
 def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from tests.evidence.test_spoken import transcript
 from tests.summary.standing_texts import CAST, LATE, OLD, QUESTION
 from tests.summary.test_speech_units import said
+from vidsum.summary.content import Content
 from vidsum.summary.objective import Objective
-from vidsum.summary.short_passages import ShortPassage, choose_passages, find_scenes, find_thoughts
+from vidsum.summary.short_passages import (
+    ShortPassage,
+    choose_passages,
+    find_scenes,
+    find_thoughts,
+    value_passages,
+)
 from vidsum.types import FloatArray, TimeArray
 
 NO_CUTS = np.array([0.0, 1000.0])
@@ -188,3 +195,40 @@ def test_no_passage_has_a_greeting() -> None:
     assert not any(HELLO in text or THANKS in text for text in thoughts(HELLO, OLD, LATE, THANKS))
     assert OLD in thoughts(HELLO, OLD, LATE, THANKS)
     assert thoughts(HELLO) == []
+
+
+HALVES = ShortPassage(0.0, 2.0), ShortPassage(2.0, 4.0)
+
+
+def valued(
+    *passages: ShortPassage, importance: tuple[float, ...] = (0, 0, 0, 0), n_first: int = 2
+) -> tuple[list[float], FloatArray]:
+    """Values and what is shown of a film of four seconds, of which the first look like each other."""
+    looks = np.repeat(np.eye(2, dtype=np.float32), [n_first, 4 - n_first], axis=0)
+    content = Content(np.zeros(4, np.int64), np.zeros(1, np.bool_), looks, None)
+    values, shows = value_passages(passages, content, np.arange(4.0), np.array(importance))
+    return values.tolist(), shows
+
+
+def test_passage_is_worth_its_mean_importance_above_the_least() -> None:
+    assert valued(*HALVES, importance=(-3, -1, 0, 2))[0] == [0, 3]
+
+
+def test_passage_that_stands_by_itself_is_worth_more() -> None:
+    standing = replace(HALVES[0], standing=0.5)
+    assert valued(standing, HALVES[1], importance=(0, 0, 5, 5))[0] == [20, 5]
+
+
+def test_passage_of_doubtful_words_is_worth_less() -> None:
+    doubtful = replace(HALVES[1], certain=0.5)
+    assert valued(HALVES[0], doubtful, importance=(0, 0, 6, 6))[0] == [0, 3]
+
+
+def test_what_passages_show_differs_by_a_deviation() -> None:
+    shows = valued(ShortPassage(0.0, 3.0), ShortPassage(3.0, 4.0), n_first=3)[1]
+    assert shows.sum(axis=1).std() == pytest.approx(1)
+    assert (shows > 0).tolist() == [[True, True, True, False], [False, False, False, True]]
+
+
+def test_passages_that_show_as_much_differ_by_less_than_a_deviation() -> None:
+    assert valued(*HALVES)[1].sum(axis=1).tolist() == pytest.approx([20, 20])

@@ -163,3 +163,8 @@ def test_importance_without_slides_stays() -> None:
 )
 def test_only_a_talk_has_slides(slides: list[Interval], duration_s: float, is_talk: bool) -> None:
     assert slides_of_talk(slides, duration_s) == (slides if is_talk else ())
+
+
+def test_slide_between_two_samples_has_no_number() -> None:
+    features = Features.from_array(rows_of([0, 1]), 1.0)
+    assert number_slides(features, [(0.2, 0.8), (1.0, 2.0)]).tolist() == [-1, 0]

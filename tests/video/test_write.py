@@ -1,6 +1,7 @@
 """Clips have the right frames at the right times, in step with their sound, in a form that browsers play."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import islice
@@ -594,3 +595,10 @@ def test_pictures_of_an_old_x264_in_444_are_right_behind_a_gap(shared_videos: Pa
     for written, frame in zip(decode_all(clip), expected, strict=True):
         pixels = written.to_ndarray(format="rgb24").astype(int)
         assert np.abs(pixels - frame.to_ndarray(format="rgb24")).mean() < 4
+
+
+def test_pictures_that_no_encoder_takes_are_refused(plain: MadeVideo, tmp_path: Path) -> None:
+    wide = replace(probe(plain.path), width=20_000)
+    with pytest.raises(InputError, match="has pictures of 20000 x"):
+        write_segments(wide, [(0, 1)], tmp_path / "clip.mp4")
+    assert not (tmp_path / "clip.mp4").exists()

@@ -129,8 +129,7 @@ def _is_complete(
     kinds = list_kinds(connection, stored.id)
     if any(kind not in kinds and indexing.makes(kind) for kind in KINDS):
         return False
-    descriptions = find_descriptions(os.fsdecode(file.key))
-    if descriptions and hash_file(descriptions) != kinds.get("described"):
+    if _find_new_descriptions(file, kinds):
         return False
     if _has_other_subtitles(file.path, extraction, kinds):
         return False
@@ -140,6 +139,14 @@ def _is_complete(
     if audio_track := int(tracks.split(",")[1]):
         source["audio_track"] = audio_track
     return find_transcript(source, extraction, stored.start_offset_s) is None
+
+
+def _find_new_descriptions(file: _File, kinds: Mapping[ArchiveEvidence, str | None]) -> Path | None:
+    """Return the descriptions next to a video, unless they are in the archive as they are."""
+    descriptions = find_descriptions(os.fsdecode(file.key))
+    if descriptions is None or hash_file(descriptions) == kinds.get("described"):
+        return None
+    return descriptions
 
 
 def _has_other_subtitles(
@@ -176,9 +183,7 @@ def _renew(
     if any(evidence.kind == "speech" and not evidence.made_from for evidence in made):
         warnings += describe_used(file.path, "audio", int(tracks.split(",")[1]) or None)
     warnings += [note for evidence in made for note in evidence.warnings]
-    video = os.fsdecode(file.key)
-    descriptions = find_descriptions(video)
-    if descriptions and hash_file(descriptions) != kinds.get("described"):
+    if descriptions := _find_new_descriptions(file, kinds):
         described, notes = read_descriptions(descriptions, digest)
         warnings += notes
         made += [described] if described else []
@@ -194,17 +199,13 @@ def _renew(
             assert known is not None
         _store_evidence_of(connection, known.id, made, is_new=embedded is not None)
         moved_from = None if before else forget_moved(connection, digest)
-        connection.execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
-            "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
-            (file.key, known.id, file.bytes, file.mtime_ns),
-        )
+        _store_file(connection, file, known.id)
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
     has_new = embedded or any(evidence.packed.records or evidence.made_from for evidence in made)
     if before and before.id == known.id and not has_new:
         state = "unchanged"
-    unique = tuple(dict.fromkeys(warnings))
+    video, unique = os.fsdecode(file.key), tuple(dict.fromkeys(warnings))
     return IndexedVideo(video, state, known.duration_s, known.n_shots, moved_from, unique)
 
 
@@ -242,6 +243,15 @@ def _store_evidence_of(
     for evidence in made:
         if is_new or evidence.kind not in kinds or kinds[evidence.kind] != evidence.made_from:
             store_evidence(connection, video, evidence)
+
+
+def _store_file(connection: Database, file: _File, video: int) -> None:
+    """Store what a path leads to, in place of what it led to before."""
+    connection.execute(
+        "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
+        "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
+        (file.key, video, file.bytes, file.mtime_ns),
+    )
 
 
 def plan_video(

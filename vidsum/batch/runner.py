@@ -62,7 +62,7 @@ def run_inputs(
             from vidsum.batch.cluster import on_cluster
 
             return on_cluster(guarded, items, progress_of, finish, fail, common.ray, device)
-        if are_videos and needs_workers(items, common, is_isolated=is_isolated):
+        if are_videos and (is_isolated or len(items) > 1):  # an input may end the process that reads it
             from vidsum.batch.workers import in_workers  # multiprocessing is slow to load
 
             return in_workers(guarded, items, progress_of, finish, fail, min(common.jobs, len(items)))
@@ -82,16 +82,8 @@ def run_inputs(
             yield from answers
 
 
-def needs_workers(inputs: Sequence[BatchInput], common: CommonOptions, *, is_isolated: bool) -> bool:
-    """Return whether an input that ends the process that reads it would end others too."""
-    return len(inputs) > 1 or is_isolated
-
-
 def run_guarded_steps(
-    common: CommonOptions,
-    step: "Step[R]",
-    paths: Sequence[str],
-    progress_of: Callable[[int], Progress | None],
+    step: "Step[R]", paths: Sequence[str], progress_of: Callable[[int], Progress | None], /
 ) -> "Generator[R | InputError, None, None]":
     """Run a step on files, in a worker process that a file may kill; see `vidsum.pipelines.file_steps`."""
     from vidsum.batch.workers import in_workers
@@ -149,7 +141,7 @@ def _run_one(
 
 
 def _skipped(item: BatchInput) -> Reply | None:
-    """Return the answer for an input whose outputs exist, or one of them, which may not be replaced."""
+    """Return the answer for an input that is skipped: its outputs exist, or one may not be replaced."""
     if item.artifacts is None:
         return None
     # clips are not considered: their number depends on the result

@@ -63,7 +63,7 @@ def _giving_back() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TextDetector:
-    """The network that tells the pixels of lines (DB, Liao et al. 2020)."""
+    """The network that finds the pixels of lines (DB, Liao et al. 2020)."""
 
     session: Any
 

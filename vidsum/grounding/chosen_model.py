@@ -105,7 +105,8 @@ def locate(
     """Return the moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
     Saliency is the curve that the moments come from, the model's own, or the similarity curve, scaled to [0,
-    1] over the video. `grounder` is from `load_model`; video and queries are in its space.
+    1] over the video. `grounder` is from `load_model`; video and queries are in its space. The curve of a
+    model with a guide is added to the similarity curve, unless the model answers `alone`.
     """
     moments = list[list[Moment]]()
     if grounder is None:

@@ -27,14 +27,14 @@ from vidsum.grounding.windows import (
     with_endpoints,
 )
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import pad_inputs, start_end
+from vidsum.models.detr import DETR, pad_inputs, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
-from vidsum.models.detr_models import DETRModel, build
+from vidsum.models.detr_models import build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray
 
-Model = MRNet | DETRModel
+Model = MRNet | DETR
 
 MomentSource = Literal["spans", "saliency"]
 """Where moments come from: the spans that the model scores, as published, or the runs of its saliency.
@@ -47,7 +47,7 @@ Models with a guide use the saliency, which they are better at: they clean a cur
 class WindowOutput(NamedTuple):
     """A model's output for one window and one query: N spans, t clips."""
 
-    scores: FloatArray  # [N] in [0, 1], the same in every window and video
+    scores: FloatArray  # [N] in [0, 1], on one scale in all windows and videos
     spans: FloatArray | None = None  # [N, 2] fractions of the window; None for the fixed proposals
     saliency: FloatArray | None = None  # [t]
 
@@ -86,7 +86,7 @@ class MRNetPredictor:
 class DETRPredictor:
     """Models of the DETR family: spans that the decoder predicts from the words of a query, and saliency."""
 
-    model: DETRModel
+    model: DETR
     batch_size = 32
     proposals = None
     n_endpoints = 2  # numbers that `with_endpoints` adds to each clip
@@ -194,14 +194,14 @@ def ground_video(
 ) -> list[Prediction]:
     """Return the moments of each query, best first, and its saliency; each query is read by itself.
 
-    The score of a moment is the model's for a span, in [0, 1], the same in every window and video; for a run
-    of saliency it is how far that stands out, see `find_moments`. A predicted span is at least as long as a
-    clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
+    The score of a moment is the model's for a span, in [0, 1], on one scale in all windows and videos; for a
+    run of saliency it is how far that stands out, see `find_moments`. A predicted span is at least as long
+    as a clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
 
     Args:
         grounder, video: the video is in the space that the model reads.
-        tokens: an [W, Dq] of each of M queries, as `Grounder.tokens` gives them; words beyond those that the
-            model reads are cut.
+        tokens: an [W, Dq] of each of M queries, as `MomentModel.tokens` gives them; words beyond those that
+            the model reads are cut.
         vectors: [M, D] of the queries in the same space, for a model with a guide.
         top_k: see `suppress`.
 

@@ -1,6 +1,6 @@
-"""Scenes: shots, and runs of shots that look alike. No moment, of a query or without one, is in two of them.
+"""Scenes: shots, and runs of shots that look alike. No highlight or moment of a query crosses their edges.
 
-Highlights and moments of queries share the rule (docs/highlights.md, docs/algorithms/grounding.md).
+docs/highlights.md and docs/algorithms/grounding.md have the rule.
 """
 
 from itertools import pairwise

@@ -3,9 +3,9 @@
 The CLIP family: image and text encoders that were trained together, `CLIP_FAMILY`.
 
 `vse`: the space of MiniLM's sentences. A map learned from photographs with sentences brings
-EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in: class
-probabilities are a bridge from video to text (ConSE; Norouzi et al., "Zero-Shot Learning by Convex
-Combination of Semantic Embeddings", 2014).
+EfficientNet-Lite0's features into it. `similarity` also compares queries with the names of the objects that
+the network sees: class probabilities are a bridge from video to text (ConSE; Norouzi et al., "Zero-Shot
+Learning by Convex Combination of Semantic Embeddings", 2014).
 
 docs/algorithms/grounding-spaces.md explains how the constants were chosen.
 """
@@ -36,7 +36,7 @@ from vidsum.types import FloatArray, TimeArray
 
 STEP_S = 1.0  # seconds from one clip to the next
 _TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
-SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
+SHARPNESS = 10.0  # weight of near class names; close to 0 it gives the order of ConSE
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
@@ -81,11 +81,11 @@ class ImageTextSpace:
     text_encoder: str
     weights: tuple[str, ...]  # their names in the registry, which has the sources and licences
     fps: float | None = None  # frames per second of videos; None for the extractor's own
-    is_mapped: bool = False  # whether a map makes the rows of features, and named classes join in
+    is_mapped: bool = False  # whether a map makes the rows of features, and class names are compared too
     prompts: tuple[str, ...] = ("{}",)
     """The sentences into which a text is put; the mean of their embeddings is the text's."""
     is_multilingual: bool = False  # whether its text encoder reads other languages than English
-    is_measured: bool = False  # whether its answers were measured for these pages
+    is_measured: bool = False  # whether docs/ has measurements of its answers
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def find_space_of_features(extractor: str) -> str | None:
 
 
 def extraction_for(space: str, extraction: Extraction) -> Extraction:
-    """Return the features that a space needs; device and reader are given."""
+    """Return the settings of the features that a space needs, on the device and reader of `extraction`."""
     described = describe_space(space)
     sampled = replace(extraction, fps=described.fps, clip_frames=None, stride_frames=None)
     return replace(sampled, extractor=described.extractor, logits=described.is_mapped)
@@ -237,9 +237,9 @@ def embed_words(space: str, texts: Sequence[str]) -> list[FloatArray]:
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """Return [M, T] how well each clip fits each query [M, D], by all parts of the space.
+    """Return [M, T] how well each clip fits each query [M, D], by the last of the `similarity_curves`.
 
-    Clips of a still picture reach no more than the median of all, unless still pictures are its content.
+    A clip of a still picture has the median of the video at most, unless the video is mostly still pictures.
     """
     curves = similarity_curves(video, queries)[:, -1]
     if video.is_still is None or video.is_still.mean() > _MOSTLY_STILL:

@@ -43,15 +43,16 @@ class TextEncoder:
 
     name: str
     encode: Callable[[Texts], FloatArray] = field(repr=False)
-    """Texts to [M, D] of length 1; a text of more than `most_tokens` is cut, see `cuts`."""
+    """Texts to [M, D] of length 1; a text of more than `max_tokens` is cut, see `cuts`."""
     encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
     """Texts to an [L, D] each, rows of length 1: the last layer's tokens, start and end marks included; for
     `glove` the known words."""
     split: Callable[[str], list[str]] = field(repr=False)
     """The tokens of a text, start and end marks included; for `glove` the known words."""
-    max_tokens: int | None = None  # maximum number that is read; None for all
+    max_tokens: int | None = None  # of a text that are read; None for all
 
     def cuts(self, text: str) -> bool:
+        """Return whether a text has more tokens than are read."""
         return self.max_tokens is not None and len(self.split(text)) > self.max_tokens
 
 
@@ -91,7 +92,7 @@ def embed_cached(
 
 @cached_model(maxsize=3)
 def _load(name: str, weights_sha256: str) -> TextEncoder:
-    """Room for all encoders; other weights of the same name are loaded anew."""
+    """Load an encoder once for each digest of its weights; there is room for one of the CLIP family."""
     return _LOADERS[name]()
 
 

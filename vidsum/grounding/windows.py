@@ -25,7 +25,7 @@ class WindowProposals:
     """The W sliding windows of a video, short ones first, and where the N proposals of each lie."""
 
     intervals_s: TimeArray  # [W, N, 2] start and end of each proposal in the video
-    is_whole: npt.NDArray[np.bool_]  # [W, N] False where a moment may go on outside, or ends the video
+    is_whole: npt.NDArray[np.bool_]  # [W, N] False where it may go on outside, or begins after the video
 
 
 def grid(duration_s: float, step_s: float) -> TimeArray:

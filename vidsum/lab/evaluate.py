@@ -77,17 +77,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     labels = read_labels(request.annotations) if request.annotations else {}
     data = _videos(request, labels, progress)
     rows, finished, tested = _read_rows(request, data, labels, progress)
-    videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
-    if not videos:
-        raise UsageError(
-            fill(
-                "{}: the rows of {}, {} and {} have no video in common",
-                str(request.source),
-                Mention("scores"),
-                Mention("summaries"),
-                Mention("runs"),
-            )
-        )
+    videos = _in_all(rows, tested, request.source)
     for model in request.models:  # as `vidsum summarize --model` computes it
         selection = Selection(model=model)
         rows[model] = {
@@ -127,6 +117,15 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     shares = (f"{row}: {warning}" for row, summaries in finished.items() for warning in summaries.warnings)
     notes = _notes(request, videos, report.facts, len(data))
     return replace(report, warnings=(*notes, *shares, *report.warnings), writers={"plot": plot})
+
+
+def _in_all(rows: Mapping[str, Scores], videos: Any, source: Path) -> Any:
+    """Return the videos that all rows have. Raises UsageError: there is none."""
+    common = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
+    if not common:
+        kinds = map(Mention, ("scores", "summaries", "runs"))
+        raise UsageError(fill("{}: the rows of {}, {} and {} have no video in common", str(source), *kinds))
+    return common
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:

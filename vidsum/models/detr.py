@@ -34,7 +34,7 @@ class Encoded(NamedTuple):
     memory: Tensor  # [B, N, d] tokens, the clips first
     positions: Tensor  # [B, N, d]
     is_token: Tensor  # [B, N] bool, False for padding
-    saliency: Callable[[], Tensor]  # returns [B, T] after the decoder, whose gradients depend on the order
+    saliency: Callable[[], Tensor]  # returns [B, T]; after the decoder: the order changes sums of gradients
 
 
 class Detections(NamedTuple):

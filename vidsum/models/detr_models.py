@@ -130,15 +130,13 @@ class MRNetDETR(DETR):
         return Encoded(clips, positions, is_clip, lambda: self.global_saliency(clips, token))
 
 
-DETRModel = DETR
-
-MODELS: Mapping[str, type[DETRModel]] = MappingProxyType(
+MODELS: Mapping[str, type[DETR]] = MappingProxyType(
     {"moment-detr": MomentDETR, "qd-detr": QDDETR, "mrnet-detr": MRNetDETR}
 )
 
 WITHOUT_NEGATIVES = ("moment-detr",)  # models whose loss has no negative pairs: their saliency has no zero
 
 
-def build(name: str, config: DETRConfig) -> DETRModel:
+def build(name: str, config: DETRConfig) -> DETR:
     """Return a new model, one of MODELS, its weights drawn by PyTorch's generator."""
     return MODELS[name](config)

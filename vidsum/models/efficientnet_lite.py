@@ -34,7 +34,7 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
-        inner = []
+        inner = []  # two layers of each block, of which the last two blocks have `INNER`
         for block in self.blocks:
             *within, x = block(x)
             inner += within

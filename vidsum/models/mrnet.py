@@ -154,6 +154,8 @@ def match_scores(scores: Scores) -> Tensor:
 
 
 class MRNet(nn.Module):
+    """The whole model; [B, T, dim_video] clips and [B, M, dim_query] queries in, scores of proposals out."""
+
     def __init__(self, config: MRNetConfig) -> None:
         super().__init__()
         self.config = config

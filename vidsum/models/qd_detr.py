@@ -172,7 +172,7 @@ class AnchorSelfAttention(nn.Module):
 
 
 class AnchorCrossAttention(nn.Module):
-    """To the clips: each head compares contents, and beside them an anchor's sines with a clip's position."""
+    """To the clips: each head compares contents, and also an anchor's sines with a clip's position."""
 
     def __init__(self, config: DETRConfig, *, is_first: bool) -> None:
         super().__init__()

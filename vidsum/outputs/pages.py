@@ -141,11 +141,7 @@ def _report_video(
         said=_find_text(group, Transcript),
         written=_find_text(group, ScreenText),
     )
-    try:
-        info = reopen_video(video) if video else None
-    except InputError as error:
-        warnings.append((error.subject, f"{error.words}: the page has no pictures of it"))
-        info = None
+    info = _reopen(video, warnings) if video else None
     is_shifted = info is None or is_copied(info)
     offset_s = start_offset_s(info or video) if is_shifted else 0.0
     cut = film.results if info else ()
@@ -153,10 +149,22 @@ def _report_video(
     # a player with sound ahead of the pictures counts from the sound
     texts = ("results", "descriptions", "said", "written")
     later: dict[str, Any] = {name: shift_times(getattr(film, name), offset_s) for name in texts}
-    film = replace(film, duration_s=film.duration_s + offset_s, **later)
+    film = replace(film, duration_s=film.duration_s + offset_s, clips=clips, **later)
     film = replace(film, passages=_passages(film, offset_s))
-    if info is None:
-        return film
+    return _with_pictures(film, info, place(info), offset_s) if info else film
+
+
+def _reopen(video: VideoInfo, warnings: list[VideoWarning]) -> VideoInfo | None:
+    """Return a video as it is now; None where it is missing, or another one, which adds a warning."""
+    try:
+        return reopen_video(video)
+    except InputError as error:
+        warnings.append((error.subject, f"{error.words}: the page has no pictures of it"))
+        return None
+
+
+def _with_pictures(film: PageVideo, info: VideoInfo, source: str, offset_s: float) -> PageVideo:
+    """Return a video of the page that plays from the URL `source`, with pictures for its parts and shots."""
     times = {time for result in film.carded for times in picture_times(result) for time in times}
     starts, has_shots = _shot_starts(film, offset_s)
     shots = list(pairwise([*starts, offset_s + info.duration_s]))
@@ -164,9 +172,8 @@ def _report_video(
     beside_text = [span for spans in rows for span in spans[:: 1 + len(spans) // _MAX_IN_ROW]]
     return replace(
         film,
-        source=place(info),
+        source=source,
         pictures=_pictures(info, sorted(times), _PICTURE_SIDE, offset_s),
-        clips=clips,
         frames=_middles(info, beside_text, _MAX_FRAMES, _PICTURE_SIDE, offset_s),
         views=tuple(_middles(info, shots, _MAX_VIEWS, _VIEW_SIDE, offset_s).items()),
         has_shots=has_shots,

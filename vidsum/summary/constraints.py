@@ -41,6 +41,11 @@ class VideoFrames:
 def to_frames(
     features: Features, shots: Shots, budget_s: float, keep: Sequence[Interval], drop: Sequence[Interval]
 ) -> VideoFrames:
+    """Return a video in frames, with the spans that are in and out, and the budget.
+
+    Raises UsageError: a span is no time range or lies after the video; a part is to be both in and out;
+    nothing is left; or `keep` is longer than the budget.
+    """
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
     required = _mark(keep, features, n_frames, "keep")
@@ -82,7 +87,7 @@ def _mark(segments: Sequence[Interval], features: Features, n_frames: int, optio
 
 
 def cut_edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> IntArray:
-    """Edges, in frames, of shots cut where `keep` and `drop` begin and end."""
+    """Return the edges of shots, in frames, cut where `keep` and `drop` begin and end."""
     n_frames = len(required)
     changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (required, dropped)]
     inside = np.concatenate([shot_edges, *changes])
@@ -97,6 +102,7 @@ def marked_runs(marked: BoolArray, breaks: Sequence[int] | IntArray = ()) -> lis
 
 
 def frames_at(times_s: TimeArray, fps: float) -> IntArray:
+    """Return the frames that begin nearest to times in seconds."""
     return np.round(times_s * fps).astype(np.int64)
 
 

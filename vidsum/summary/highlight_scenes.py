@@ -91,7 +91,7 @@ class _Curve:
         return float(inside.max() + inside.mean()) / 2 - float(self.values.mean())
 
     def parts(self, scene: Interval, edges_s: TimeArray) -> list[Interval]:
-        """Return a scene, or the parts around the peaks of one that is too long; nothing shorter than 2 s."""
+        """Return a scene, or parts around its peaks if it is too long; none shorter than `min_s`."""
         if scene[1] - scene[0] <= self.longest_s:
             return [scene] if scene[1] - scene[0] >= PARAMS.min_s else []
         parts = list[Interval]()

@@ -7,7 +7,7 @@ import numpy as np
 from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
-_CONTRAST, _SHARPNESS = 6, 7  # columns of changes
+_DISSOLVE, _DISSOLVED_S, _CONTRAST, _SHARPNESS = 3, 4, 6, 7  # columns of changes
 _SHARP: Final = (0.1, 0.6)  # sharpness with the least and with full quality: out of focus it is .2 at most
 _LEAST_SHARP: Final = 0.25  # quality of what is not sharp: few edges may be a title, or a bird in the sky
 _CONTRASTS: Final = (4.0, 16.0)  # deviation of levels without and with quality: a covered lens has 6 at most
@@ -26,7 +26,8 @@ def quality_at(changes: Features | None, times_s: TimeArray) -> FloatArray:
     """
     if changes is None:
         return np.ones(len(times_s), np.float32)
-    rows = changes.array[np.abs(changes.timestamps.searchsorted(times_s + 1e-3) - 1)]
+    latest = np.maximum(changes.timestamps.searchsorted(times_s + 1e-3) - 1, 0)
+    rows = changes.array[latest]
     sharp = np.interp(rows[:, _SHARPNESS], _SHARP, (_LEAST_SHARP, 1))
     flat = np.interp(rows[:, _CONTRAST], _CONTRASTS, (0, 1))
     return np.asarray(np.minimum(sharp, flat), np.float32)
@@ -55,8 +56,8 @@ def _fades_in(times: TimeArray, contrast: FloatArray) -> list[Interval]:
 
 
 def _dissolves(changes: Features, edges_s: TimeArray) -> list[Interval]:
-    seen: BoolArray = changes.array[:, 3] > 0
-    middles = changes.timestamps[seen] - changes.array[seen, 4]
+    seen: BoolArray = changes.array[:, _DISSOLVE] > 0
+    middles = changes.timestamps[seen] - changes.array[seen, _DISSOLVED_S]
     return [
         (edge - _MARGIN_S, edge + _MARGIN_S)
         for edge in edges_s[1:-1].tolist()

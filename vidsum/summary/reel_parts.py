@@ -179,11 +179,15 @@ def _length(parts: Sequence[ChosenPart]) -> float:
 
 
 def _usable_s(source: ReelInput, most_s: float | None) -> float:
-    """Return the length of what a reel may take of an input, at most."""
+    """Return the length of what a reel may take of an input, at most.
+
+    A photograph is one part, which may be longer than `most_s` of a clip.
+    """
     silent = [part for part in source.parts if not part.spoken]
     extent_s = max((part.end_s for part in silent), default=0.0)
+    longest_s = max((part.length_s for part in silent), default=0.0)
     spoken_s = sum(part.length_s for part in source.parts if part.spoken)
-    return spoken_s + (extent_s if most_s is None else min(extent_s, most_s))
+    return spoken_s + (extent_s if most_s is None else min(extent_s, max(most_s, longest_s)))
 
 
 def _parts_within(
@@ -206,8 +210,6 @@ def _choose(
     known: "_Candidates", budget_s: float, cosine: float, most_s: float, spoken_s: float
 ) -> list[ChosenPart]:
     """Return the parts for a budget; for the limits, see `Exclusion`."""
-    if not known.parts:
-        return []
     sizes = np.array([ceil(round(part.length_s * _TICKS, 3)) for part in known.parts], np.int64)
     room = int(budget_s * _TICKS + 1e-6)
     exclusion = Exclusion(known.parts, known.sources, known.cosines >= cosine, most_s, spoken_s)
@@ -268,8 +270,8 @@ class _Candidates:
     def reasons(self, objective: Objective, chosen: Sequence[int]) -> list[tuple[Why, float]]:
         """Return the reason of each chosen part, and what the others lose without it.
 
-        The reason is the term by which a part exceeds the mean of the chosen ones most: a term that speaks
-        for all of them tells nothing. A term to which the part adds nothing is none.
+        The reason is the term by which a part exceeds the mean of the chosen ones most: what holds for all
+        of them explains nothing. A term to which the part adds nothing is no reason.
         """
         if not chosen:
             return []

@@ -78,11 +78,12 @@ def is_flat(importance: FloatArray) -> bool:
 def candidate_models(
     model: str, extractor: str, rate: float, embedded: bool, film_fps: float = math.inf, device: str = "auto"
 ) -> tuple[str, ...]:
-    """Return the models that may give the scores, best first; one where it was named or is a path.
+    """Return the models that may give the scores, best first; a named one, or a path, is the only one.
 
     They are checked, before a video is decoded, against the features that they would read, at a `rate` per
-    second of a video of `film_fps`; without `embedded`, `auto` goes on to the next model. Raises UsageError:
-    unknown model, or it reads other features. InputError: the file is missing or not a checkpoint.
+    second of a video of `film_fps`. The shipped model needs features that are `embedded` by the map: without,
+    `auto` leaves it out. Raises UsageError: unknown model, or it reads other features. InputError: the file
+    is missing or not a checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
@@ -229,7 +230,7 @@ class CustomScorer:
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
     """Return the name of a model, and the scorer of a function or of numbers in its place.
 
-    Raises UsageError: it is nothing of these.
+    Raises UsageError: it is none of these.
     """
     if isinstance(model, str | os.PathLike):
         return os.fspath(model), None

@@ -37,16 +37,14 @@ _VERB: Final = re.compile(
 
 @dataclass(frozen=True)
 class SpeechUnit:
-    """Speech in [start_s, end_s), with its silence in [first_s, last_s), how certain it is, in [0, 1], and
-    what it is worth (`vidsum.summary.standing`).
-    """
+    """Speech in [start_s, end_s), and with the silence around it in [first_s, last_s)."""
 
     start_s: float
     end_s: float
     first_s: float
     last_s: float
-    certain: float = 1.0
-    worth: float = 1.0
+    certain: float = 1.0  # how sure its words are, in [0, 1]
+    worth: float = 1.0  # see `StandingRun.worth`
 
     def frames(self, video: VideoFrames) -> tuple[int, int]:
         """Return its frames [start, end); silence stops at a cut, lest another scene flash up."""
@@ -108,8 +106,9 @@ def find_speech_units(
     )
     units = list[SpeechUnit]()
     for said, some in choices:
-        made = () if units else _units(said, some, (shortest_s, longest_s), transcript.duration_s)
-        units += [unit for unit in made if not _reaches(unit, decided)]
+        made = _units(said, some, (shortest_s, longest_s), transcript.duration_s)
+        if units := [unit for unit in made if not _reaches(unit, decided)]:
+            break
     return SpokenParts(
         tuple(_best(units, longest_s)),
         tuple((sentence.start_s, sentence.end_s) for sentence in sentences),
@@ -121,7 +120,7 @@ def _units(
 ) -> list[SpeechUnit]:
     """Return the units of runs that are short enough with their silence.
 
-    Of those that are long enough, those that say more, if any.
+    Only those that are long enough to say something, if any; else those of half that length; else all.
     """
     units = [
         replace(with_silence(sentences, run.first, run.last, length_s[0], duration_s), worth=run.worth)

@@ -1,8 +1,8 @@
 """Standing: how well a run of sentences can be understood by itself, for summaries and shorts alike.
 
-A run stands if it begins and ends well (`vidsum.summary.sentence_marks`), has many sentences with which a
-passage could, and has new words (given and new, Prince 1981; the introduction of vocabulary, Hearst 1997).
-docs/algorithms/selection.md has the equation.
+A run stands if it begins and ends well (`vidsum.summary.sentence_marks`), has many sentences that would also
+begin or end a passage well, and has new words (given and new, Prince 1981; the introduction of vocabulary,
+Hearst 1997). docs/algorithms/selection.md has the equation.
 """
 
 from collections import Counter

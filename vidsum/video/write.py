@@ -149,28 +149,21 @@ def write_segments(
         atomic_write(target) as part,
     ):
         stream = video_stream(container, info)
-        if len(_rising_runs(chosen)) > 1 and not can_seek(container, stream, jumps):
-            remedy = f"ffmpeg -i {quote(info.path)} whole.mp4"
-            raise InputError("its parts cannot be moved: a seek in it fails", remedy, subject=source)
-        log = DecodeLog()
-        time_base = stream.time_base or Fraction(1)
+        if len(_rising_runs(chosen)) > 1:
+            _require_seekable(container, stream, jumps, info.path)
+        log, time_base = DecodeLog(), stream.time_base or Fraction(1)
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
             raise InputError("no frame of the segments to write can be decoded", subject=source)
-        level = None
-        if loudness_lufs is not None:
-            # from where the first picture is: coding adds other peaks to a sound that begins elsewhere
-            first_s, (_, end_s) = float(first.tick * time_base), chosen[first.segment]
-            sounding = [(first_s, end_s), *chosen[first.segment + 1 :]]
-            level = _plan_loudness(info, jumps, sounding, loudness_lufs, progress)
+        sounding = _from_picture(chosen, first.segment, float(first.tick * time_base))
+        level = _plan_loudness(info, jumps, sounding, loudness_lufs, progress)
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, crf, style)
             sounds = SoundTrack(sound, output, level) if sound is not None else None
-            n_frames = _write_tracks(
-                chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
-            )
+            every, report = chain([first], frames), progress or (lambda *_: None)
+            n_frames = _write_tracks(every, timeline, pictures, sounds, report, total_s)
     written = tuple(timeline.segments)
     warnings = (
         *describe_gaps(chosen, written),
@@ -183,14 +176,33 @@ def write_segments(
     return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, warnings)
 
 
+def _require_seekable(
+    container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps, path: str
+) -> None:
+    """Raise an InputError where parts of a file cannot be read in another order."""
+    if not can_seek(container, stream, jumps):
+        remedy = f"ffmpeg -i {quote(path)} whole.mp4"
+        raise InputError("its parts cannot be moved: a seek in it fails", remedy, subject=path)
+
+
+def _from_picture(segments: Sequence[Interval], number: int, picture_s: float) -> list[Interval]:
+    """Return segments from the first picture on, which lies in the segment with this number.
+
+    Their loudness is measured: coding adds other peaks to a sound that begins elsewhere.
+    """
+    return [(picture_s, segments[number][1]), *segments[number + 1 :]]
+
+
 def _plan_loudness(
     info: VideoInfo,
     jumps: Jumps,
     segments: Sequence[Interval],
-    target_lufs: float,
+    target_lufs: float | None,
     progress: Progress | None,
 ) -> Normalisation | None:
-    """Return how the sound of segments gets its loudness; None without sound, and of silence."""
+    """Return how the sound of segments gets its loudness; None without a target or sound, and of silence."""
+    if target_lufs is None:
+        return None
     if progress:
         progress("measuring loudness", 0, 0)
     with open_sound(info, jumps) as sound:
@@ -219,7 +231,7 @@ def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]
         yield "the sound cannot be decoded and is left out"
 
 
-def _describe_pictures(source: Path, stream: av.video.stream.VideoStream, log: DecodeLog) -> Iterator[str]:
+def _describe_pictures(source: Path, stream: av.VideoStream, log: DecodeLog) -> Iterator[str]:
     if hdr := describe_hdr(source, stream):
         yield hdr
     if log.errors:

@@ -21,8 +21,8 @@ from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
 from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
 from vidsum.models.configs import LIGHT_HEAD, DETRConfig, MRNetConfig
-from vidsum.models.detr import Detections
-from vidsum.models.detr_models import DETRModel, build
+from vidsum.models.detr import DETR, Detections
+from vidsum.models.detr_models import build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, iou
@@ -67,7 +67,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def small(family: str) -> MRNet | DETRModel:
+def small(family: str) -> MRNet | DETR:
     """A small model, untrained."""
     sizes = {"dim_query": DIM_TEXT, "clips": CLIPS, "d": 16, "heads": 2, "d_ff": 16}
     with torch.random.fork_rng():

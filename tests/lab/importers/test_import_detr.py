@@ -20,8 +20,8 @@ from vidsum.lab.importers import add_official
 from vidsum.lab.importers.import_detr import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.lab.importers.published import read_published
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import Detections
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr import DETR, Detections
+from vidsum.models.detr_models import MODELS, build
 
 D, HEADS, SIZES = 16, 4, (16, 24, 11, 9)
 CHECKPOINTS = {"moment-detr": moment_detr_checkpoint, "qd-detr": qd_detr_checkpoint}
@@ -34,7 +34,7 @@ def given(model: str) -> dict[str, Tensor]:
     return published_detr.at_random(SHAPES[model](*SIZES) | published_detr.unused(D))
 
 
-def loaded(trained: Trained) -> DETRModel:
+def loaded(trained: Trained) -> DETR:
     return build_trained(
         trained, trained.model, lambda config: build(trained.model, DETRConfig(**config)), "test"
     )

@@ -24,8 +24,8 @@ from vidsum.lab.training.train_detr import (
     train_detr,
 )
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import Detections, centre_width
-from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR
+from vidsum.models.detr import DETR, Detections, centre_width
+from vidsum.models.detr_models import MODELS, MRNetDETR
 from vidsum.models.detr_models import build as build_model
 from vidsum.options import build
 
@@ -40,7 +40,7 @@ def _settings(epochs: int, **choices: object) -> DETRSettings:
     return build(DETRSettings, {**small, "epochs": epochs, **choices})
 
 
-def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
+def _model(name: str = "qd-detr", **choices: object) -> DETR:
     torch.manual_seed(0)
     sizes = {**SIZES, "dim_video": 66, "dim_query": 32, **choices}
     return build_model(name, DETRConfig(**sizes))
@@ -137,7 +137,7 @@ def test_sparsity_of_masks_adds_to_the_loss_of_mrnet_detr_alone(name: str, batch
 STATIC_ALONE = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0)
 
 
-def static_mask_of(model: DETRModel) -> str:
+def static_mask_of(model: DETR) -> str:
     (name,) = (name for name, _ in model.named_parameters() if name.endswith("mask.weights"))
     return name
 

@@ -22,6 +22,7 @@ from vidsum.lab.training.moment_trainer import MomentRecipe, batches, shuffle, t
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
 from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.detr import (
+    DETR,
     Detections,
     DETRInputs,
     centre_width,
@@ -31,7 +32,7 @@ from vidsum.models.detr import (
     pad_rows,
     start_end,
 )
-from vidsum.models.detr_models import WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
+from vidsum.models.detr_models import WITHOUT_NEGATIVES, MRNetDETR, build
 from vidsum.types import Progress, stack_intervals
 
 
@@ -100,9 +101,7 @@ def train_detr(
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 
 
-def detr_loss(
-    model: DETRModel, batch: DETRBatch, settings: DETRLossSettings, *, with_negatives: bool
-) -> Tensor:
+def detr_loss(model: DETR, batch: DETRBatch, settings: DETRLossSettings, *, with_negatives: bool) -> Tensor:
     """Return the published loss on a batch; with negative pairs as in QD-DETR."""
     detections = model(*batch.inputs)
     negative = model.saliency(*batch.negative) if with_negatives else None
@@ -122,7 +121,7 @@ def detr_loss(
 
 
 def measure_model(
-    model: DETRModel, examples: Sequence[HighlightExample], batch_size: int = 32
+    model: DETR, examples: Sequence[HighlightExample], batch_size: int = 32
 ) -> WindowMeasures | None:
     """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
     device = next(model.parameters()).device
@@ -141,7 +140,7 @@ def measure_model(
     return measure_moments(moments, scores, gt_windows)["full"]
 
 
-def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
+def _mean_precision(model: DETR, examples: Sequence[HighlightExample], batch_size: int) -> float:
     measures = measure_model(model, examples, batch_size)
     return 0.0 if measures is None else measures.mean_precision
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,17 +71,11 @@ def _simulate_data(
 
     Raises UsageError: there is no caption, or no video to hold out.
     """
-    space, fraction = space_of(source), source.held_out
-    n_videos = source.videos or _VIDEOS
+    space, fraction, n_videos = space_of(source), source.held_out, source.videos or _VIDEOS
     if isinstance(fraction, Path):
         fault = ("with captions, ", Mention("validation"), " is a fraction of the annotated videos")
         raise UsageError(fault, hint=Mention("validation", 0.1))
-    # by the file's name too, since two files may describe one video
-    videos: dict[str, MomentVideo] = {}
-    for path in map(Path, source.data):
-        queried = [video for video in read_moments(path).values() if video.queries]
-        named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
-        videos |= {video.name: video for video in named}
+    videos = _read_videos(source.data)
     of_clips = _captions_of_clips(source, videos, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
@@ -105,27 +100,43 @@ def _simulate_data(
     def examples(epoch: int) -> list[Example]:
         return simulate(of_train, n_videos, (seed, _TRAINING_SEED, epoch))
 
-    of_captions = {"captions_of_clips": files_of(source.features), "described": len(of_clips)}
     return MomentData(
         examples=examples,
         validation=[example for example in val if example.windows.any()],
         features={"space": space, "dim": int(first.video.shape[1]), "clip_s": _CLIP_S, "guided": True},
-        about={
-            "recipe": "captions",
-            **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
-            "annotations": files_of(source.data),
-            **(of_captions if of_clips else {}),
-            "videos": n_videos,
-            "validation": fraction,
-        },
+        about=_describe_recipe(source, n_videos, len(of_clips)),
         warnings=describe_repairs(videos),
     )
+
+
+def _read_videos(paths: Sequence[str | Path]) -> dict[str, MomentVideo]:
+    """Read annotated videos with queries, named by their file too: two files may describe one video."""
+    videos: dict[str, MomentVideo] = {}
+    for path in map(Path, paths):
+        queried = [video for video in read_moments(path).values() if video.queries]
+        named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
+        videos |= {video.name: video for video in named}
+    return videos
+
+
+def _describe_recipe(source: DataSettings, n_videos: int, n_described: int) -> dict[str, Any]:
+    """Return what a checkpoint records of simulated examples; `n_described` videos have captions of clips."""
+    about: dict[str, Any] = {"recipe": "captions"}
+    if space_of(source) == "vse":
+        about["map_sha256"] = checkpoints.sha256_of(NAME)
+    about["annotations"] = files_of(source.data)
+    if n_described:
+        about |= {"captions_of_clips": files_of(source.features), "described": n_described}
+    return {**about, "videos": n_videos, "validation": source.held_out}
 
 
 def _captions_of_clips(
     source: DataSettings, videos: Mapping[str, MomentVideo], progress: Progress | None
 ) -> dict[str, ClipCaptions]:
-    """Captions of clips of those videos that a file of them names; the first file counts."""
+    """Return the captions of clips of those videos that a file has; the first file that names a video counts.
+
+    Raises UsageError: another text encoder embeds captions of the space, or no file names a video.
+    """
     if source.features and describe_space(space_of(source)).text_encoder != ENCODER:
         raise UsageError(f"captions of clips are embedded by {ENCODER}", hint=Mention("space", "vse"))
     known: dict[str, ClipCaptions] = {}

@@ -197,9 +197,9 @@ def sparse_mask(weights: Tensor) -> Tensor:
 
 
 def static_sparsity(model: nn.Module) -> Tensor:
-    """Return the sparsity loss of a model's static masks: the mean of each without its diagonal, averaged.
+    """Return the sparsity loss of a model's static masks: the mean of each, its diagonal as 0, averaged.
 
-    SwinBERT adds it with a weight; 0 where the model has none.
+    SwinBERT adds it with a weight. It is 0 where the model has no static mask.
     """
     masks = [module.weights for module in model.modules() if isinstance(module, StaticMask)]
     if not masks:
