@@ -122,3 +122,26 @@ def test_long_film_is_searched_by_a_part_of_its_samples() -> None:
     usual = usual_picture(long)
     assert usual is not None
     np.testing.assert_allclose(usual, ROOM, atol=0.05)
+
+
+def with_corner(noise: float) -> Features:
+    """A room, in a corner of which something passes by (cosine .93), in pictures that vary."""
+    corner = np.array([1.0, 0.4, 0.0])
+    rows = np.concatenate(
+        [np.tile(look, (count, 1)) for look, count in ((ROOM, 60), (corner, 8), (ROOM, 60))]
+    )
+    rows[:, 2] += np.random.default_rng(0).normal(0, noise, len(rows))
+    return Features.from_array(rows.astype(np.float32), 2.0, extractor="efficientnet_lite0")
+
+
+def test_small_things_are_events_where_the_picture_is_steady() -> None:
+    before, features = scored(with_corner(0.02)), with_corner(0.02)
+    gains = logit(prefer_events(before, features, FIXED).importance) - logit(before.importance)
+    assert gains[60:68].min() > 4
+    assert gains[:60].max() < 0
+
+
+def test_small_changes_are_no_events_where_the_picture_varies() -> None:
+    before, features = scored(with_corner(0.2)), with_corner(0.2)
+    gains = logit(prefer_events(before, features, FIXED).importance) - logit(before.importance)
+    assert np.median(gains[60:68]) < 0

@@ -24,7 +24,9 @@ _APART_S: Final = 3.0  # time from a sample to others that count: its neighbours
 _USUAL: Final = 0.15  # least fraction of the samples that show the usual picture
 _RETURNS: Final = 2  # least number of times that the film shows it, for a second or more
 _CANDIDATES: Final = 512  # samples that may be the usual picture, evenly spread: a long film has thousands
-_OTHER: Final = 0.85  # cosine with the usual picture of what surely differs
+_SPREAD: Final = 0.9  # quantile of the distances of the usual picture's samples from their mean
+_FAR: Final = 2.0  # times that is what may differ, at most the distance of `_ALIKE`
+_OTHER: Final = 3.0  # times what may differ: what surely does
 _STRENGTH: Final = 10.0  # logit between the two: the usual picture is then worth next to nothing
 
 
@@ -38,7 +40,11 @@ def prefer_events(scored: ScoredVideo, features: Features, changes: Features | N
     usual = usual_picture(features)
     if usual is None:
         return scored
-    events = np.clip((_ALIKE - unit_rows(features.array) @ usual) / (_ALIKE - _OTHER), 0, 1)
+    distances = 1 - unit_rows(features.array) @ usual
+    near = distances[distances <= 1 - _ALIKE]
+    # small things change the picture little: as much as is rare where nothing happens, in this film
+    may_differ = min(1 - _ALIKE, _FAR * float(np.quantile(near, _SPREAD)))
+    events = np.clip((distances / may_differ - 1) / (_OTHER - 1), 0, 1)
     importance = logistic(logit(scored.importance) + _STRENGTH * (events - 0.5))
     reason = f"{scored.reason}; the camera is fixed: what differs from its usual picture comes first"
     return replace(scored, importance=importance, reason=reason)

@@ -24,6 +24,9 @@ from vidsum.types import BoolArray, Interval, Progress
 SILENCE_S: Final = 0.3
 _LONG_S: Final = 20.0  # of a unit, or a third of the budget: shorter ones say little
 _LONGEST_S: Final = 60.0  # of a unit: longer ones are several that touch
+_OPENING_S: Final = 4.0, 30.0  # of the passage that opens a summary, at most a third of the budget
+_OPENING_BUDGET_S: Final = 60.0  # an opening leaves too little of less (docs/results.md)
+_OPENING_END: Final = 0.25  # fraction of the video in which it begins
 _UNCERTAIN: Final = 0.5  # worth of speech that was recognized with doubt
 _SUBJECT: Final = re.compile(r"(the|an?|i|we|you|my|our|your) ", re.IGNORECASE)
 """A beginning with a subject: a part that also ends its sentence, and has a verb, says something."""
@@ -87,7 +90,7 @@ def find_speech_units(
     Units are runs of sentences without greetings and advertisements, those that stand best by themselves
     (`vidsum.summary.standing`); where none is short enough, all runs; where no sentence is, clauses that end
     one; then parts with which a sentence begins; then all parts (see `vidsum.results.sentences`). Each is at
-    least `shortest_s` long if there is silence.
+    least `shortest_s` long if there is silence. English speech is opened by what states its subject.
     """
     sentences = [part for part in transcript.sentences(inf, 0.0) if re.search(r"\w", part.text)]
     is_english = transcript.language in (None, "en")
@@ -109,8 +112,12 @@ def find_speech_units(
         made = _units(said, some, (shortest_s, longest_s), transcript.duration_s)
         if units := [unit for unit in made if not _reaches(unit, decided)]:
             break
+    opening = list[SpeechUnit]()
+    if is_english and longest_s >= _OPENING_BUDGET_S:
+        openings = _openings(sentences, choices[0][1], longest_s, transcript.duration_s)
+        opening = [unit for unit in openings if not _reaches(unit, decided)][:1]
     return SpokenParts(
-        tuple(_best(units, longest_s)),
+        tuple(_best(units, longest_s, opening)),
         tuple((sentence.start_s, sentence.end_s) for sentence in sentences),
     )
 
@@ -134,10 +141,28 @@ def _units(
     return fitting
 
 
-def _best(units: Sequence[SpeechUnit], budget_s: float) -> list[SpeechUnit]:
-    """Return the units of the highest worth that do not overlap and fit into a budget together, in order."""
+def _openings(
+    sentences: Sequence[SpokenSentence], runs: Sequence[StandingRun], budget_s: float, duration_s: float
+) -> list[SpeechUnit]:
+    """Return the units that may open a summary, best first: a talk states its subject near its start."""
+    shortest_s, longest_s = _OPENING_S[0], min(budget_s / 3, _OPENING_S[1])
+    early = [run for run in runs if sentences[run.first].start_s < _OPENING_END * duration_s]
+    early.sort(key=lambda run: -(run.standing**4) * run.subject**2)
+    units = [
+        replace(with_silence(sentences, run.first, run.last, 0.0, duration_s), worth=run.worth)
+        for run in early
+    ]
+    return [unit for unit in units if shortest_s <= unit.last_s - unit.first_s <= longest_s]
+
+
+def _best(
+    units: Sequence[SpeechUnit], budget_s: float, opening: Sequence[SpeechUnit] = ()
+) -> list[SpeechUnit]:
+    """Return an opening and units of the highest worth that do not overlap and fit into a budget together, in
+    order.
+    """
     best, left_s = list[SpeechUnit](), budget_s + 1e-6
-    for unit in sorted(units, key=lambda unit: -unit.worth * unit.certain):
+    for unit in [*opening, *sorted(units, key=lambda unit: -unit.worth * unit.certain)]:
         if unit.last_s - unit.first_s <= left_s and all(
             unit.last_s <= other.first_s or unit.first_s >= other.last_s for other in best
         ):
