@@ -1,6 +1,8 @@
 """The sound of clips in a reel: whether it can be decoded, and where somebody speaks."""
 
 from collections.abc import Sequence
+from itertools import islice
+from math import ceil
 from typing import Final
 
 from vidsum.errors import InputError
@@ -11,10 +13,12 @@ from vidsum.types import Interval, VideoInfo, intersect
 from vidsum.video.audio import open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.mixing import FADE_S
 from vidsum.video.mixing import RATE as MIX_RATE
 from vidsum.video.timing import read_jumps
 
-_PAUSE_S: Final = 0.5  # a shorter pause is speech, for the music under it
+_PAUSE_S: Final = 0.5  # a shorter pause is speech, for cuts and for the music under it
+_BLOCK_S: Final = 30.0  # of sound in memory
 
 
 def decode_all_sound(video: VideoInfo) -> None:
@@ -26,16 +30,27 @@ def decode_all_sound(video: VideoInfo) -> None:
             first += MIX_RATE
 
 
+def uncut_speech(video: VideoInfo) -> list[Interval]:
+    """Return the spans of a clip in which an edge of a part, or its fade, would cut speech."""
+    return [(low - FADE_S, high + FADE_S) for low, high in _voices(video, (0.0, video.duration_s))]
+
+
 def speech_in(video: VideoInfo, part: Interval, said: Sequence[Interval] | None) -> tuple[Interval, ...]:
     """Return the spans of a part in which somebody speaks: by its transcript, else by a voice detector."""
-    start_s, end_s = part
-    if said is None and video.has_audio and has_extra("speech"):
-        sound, length_s = probe_sound(video.path, video), end_s - start_s
-        blocks = read_sound(sound, RATE, length_s, DecodeLog(), start_s)
-        try:
-            said = [(low + start_s, high + start_s) for low, high in voice_spans([next(blocks)], _PAUSE_S)]
-        except InputError:  # its sound cannot be decoded
-            said = []
-        finally:
-            blocks.close()
-    return tuple(intersect(said or (), part))
+    return tuple(intersect(_voices(video, part) if said is None else said, part))
+
+
+def _voices(video: VideoInfo, part: Interval) -> list[Interval]:
+    """Return the spans of a part with a voice, across short pauses; none without sound or the detector."""
+    if not (video.has_audio and has_extra("speech")):
+        return []
+    start_s, length_s = part[0], part[1] - part[0]
+    block_s = min(length_s, _BLOCK_S)
+    blocks = read_sound(probe_sound(video.path, video), RATE, block_s, DecodeLog(), start_s)
+    try:
+        sound = islice(blocks, ceil(length_s / block_s))
+        return [(low + start_s, high + start_s) for low, high in voice_spans(sound, _PAUSE_S)]
+    except InputError:  # its sound cannot be decoded
+        return []
+    finally:
+        blocks.close()

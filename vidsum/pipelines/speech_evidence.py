@@ -160,7 +160,9 @@ def export_subtitles(
 ) -> list[str]:
     """Write the speech in segments, which follow each other, as SRT; return a warning if there is none.
 
-    `as_captions`: without what is doubtful, and without marks, as captions are drawn. Raises InputError: no sound; UsageError: there is no video; OutputError.
+    `as_captions`: without what is doubtful, and without marks, as captions are drawn.
+
+    Raises InputError: no sound; UsageError: there is no video; OutputError.
     """
     if video is None:
         raise UsageError("features have no speech", hint="give the video")
