@@ -286,11 +286,11 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
-    uncut = analysis.uncut
+    voices = list[Interval]()
     if features.video and features.video.has_audio:
         decode_all_sound(features.video)
         if analysis.transcript is None and selection.snap != "none":
-            uncut = (*uncut, *uncut_speech(features.video))
+            voices = uncut_speech(features.video)
     worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
     made = clip_input(
         features,
@@ -298,7 +298,8 @@ def _analyse_clip(
         worth,
         scored.slope,
         speech=analysis.speech,
-        uncut=uncut,
+        uncut=analysis.uncut,
+        voices=voices,
         longest_s=longest_s,
     )
     mean = None if features.embeddings is None else features.embeddings.mean(axis=0)
