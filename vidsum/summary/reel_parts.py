@@ -85,8 +85,8 @@ def clip_input(
     n_frames = len(video.required)
     sampled = np.minimum(frames_at(features.timestamps, video.fps), n_frames - 1)
     sums = frame_sums(worth, sampled, video.edges)
-    places = [allowed_cuts(spans, video.fps, n_frames) for spans in ((*uncut, *voices), uncut)]
-    units = _windows(video, sums, places, speech.is_said(video), longest_s)
+    cuts = [allowed_cuts(spans, video.fps, n_frames) for spans in ((*uncut, *voices), uncut)]
+    units = _windows(video, sums, cuts, speech.is_said(video), longest_s)
     certain = dict.fromkeys(units, 0.0)
     certain |= {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
     mean = _expected(float(worth.mean()), slope)
@@ -124,7 +124,7 @@ def best_part(source: ReelInput) -> Interval:
 def _windows(
     video: VideoFrames, sums: TimeArray, places: Sequence[IntArray], said: BoolArray, longest_s: float
 ) -> list[Unit]:
-    """Return the best windows of a clip, of each shot and of all, with edges at the first `places` that do."""
+    """Return the best windows of a clip, of each shot and of all; edges are at the first `places` that do."""
     shortest = min(max(round(SHORTEST_S * video.fps), 1), len(said))
     longest = max(int(longest_s * video.fps), shortest)
     silent = replace(video, edges=cut_edges(video.edges, video.required, said), dropped=said)
