@@ -217,7 +217,7 @@ def rising_clip(uncut: list[Interval], voices: list[Interval]) -> ReelInput:
         1.0,
         speech=SpokenParts(),
         uncut=uncut,
-        voices=voices,
+        voices=[voices],
         longest_s=3.0,
     )
 

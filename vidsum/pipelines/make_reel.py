@@ -286,7 +286,7 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
-    voices = list[Interval]()
+    voices: Sequence[Sequence[Interval]] = ()
     if features.video and features.video.has_audio:
         decode_all_sound(features.video)
         if analysis.transcript is None and selection.snap != "none":

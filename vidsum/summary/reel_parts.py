@@ -69,7 +69,7 @@ def clip_input(
     *,
     speech: SpokenParts,
     uncut: Sequence[Interval],
-    voices: Sequence[Interval],
+    voices: Sequence[Sequence[Interval]],
     longest_s: float,
 ) -> ReelInput:
     """Return a clip with the parts of it that are worth the most: windows of its shots, and its speech.
@@ -78,14 +78,14 @@ def clip_input(
         worth: [T] importance in [0, 1], less where pictures are bad.
         slope: of people's scores on the logit of the importance.
         uncut: spans in which no part begins or ends, unless they leave no place.
-        voices: the same, unless both together leave no place.
+        voices: spans that do the same, the first that leave a place with `uncut`.
         longest_s: of a window.
     """
     video = to_frames(features, shots, features.duration_s, (), ())
     n_frames = len(video.required)
     sampled = np.minimum(frames_at(features.timestamps, video.fps), n_frames - 1)
     sums = frame_sums(worth, sampled, video.edges)
-    cuts = [allowed_cuts(spans, video.fps, n_frames) for spans in ((*uncut, *voices), uncut)]
+    cuts = [allowed_cuts((*uncut, *spans), video.fps, n_frames) for spans in (*voices, ())]
     units = _windows(video, sums, cuts, speech.is_said(video), longest_s)
     certain = dict.fromkeys(units, 0.0)
     certain |= {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
