@@ -28,11 +28,12 @@ class Bright:
     """Sees what is bright; faces are where they are set."""
 
     faces = NO_FACES
+    face_height = 0.0
 
     def look(self, picture: Picture, *, is_turned: bool) -> Look:
         lines = picture.mean(axis=(0, 2))
         at = np.arange(STEP / 2, picture.shape[1], STEP)
-        return Look(normalise(np.interp(at, np.arange(len(lines)), lines)), self.faces)
+        return Look(normalise(np.interp(at, np.arange(len(lines)), lines)), self.faces, self.face_height)
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +124,27 @@ def test_captions_are_not_cropped(tmp_path: Path) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=100, width=640, height=360, paint=paint)
     framing = clip_style.choose_framing(probe(made.path), [(0.0, 4.0)], Fraction(9, 16))
     assert [shot.positions is None for shot in framing.shots] == [False, True]
+
+
+SLIDE = ["It began with words", "posters, jokes, laws", "and nobody objected"]
+
+
+@pytest.mark.parametrize(("height", "is_cropped"), [(0.0, False), (0.1, False), (0.2, True)])
+def test_a_wall_of_text_behind_somebody_who_is_close_may_be_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, height: float, is_cropped: bool
+) -> None:
+    def paint(number: int, width: int, height: int) -> Picture:
+        image = Image.fromarray(spot(width, height, 0.2))
+        for row, text in enumerate(SLIDE):
+            place = 380, 60 + 50 * row
+            ImageDraw.Draw(image).text(place, text, "white", ImageFont.load_default(20))
+        return np.asarray(image)
+
+    monkeypatch.setattr(Bright, "faces", np.array([(0.15, 0.25)]))
+    monkeypatch.setattr(Bright, "face_height", height)
+    made = make_video(tmp_path / "talk.mp4", n_frames=50, width=640, height=360, paint=paint)
+    framing = clip_style.choose_framing(probe(made.path), [(0.0, 2.0)], Fraction(9, 16))
+    assert (framing.position_at(1.0) is not None) == is_cropped
 
 
 @pytest.mark.deep

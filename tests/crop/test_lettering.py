@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from vidsum.crop.lettering import SHORT_SIDE, has_letters
+from vidsum.crop.lettering import SHORT_SIDE, LetterWatch
 from vidsum.types import Picture
 from vidsum.video.style import load_font
 
@@ -16,6 +16,14 @@ def scene(seed: int = 0) -> Picture:
     rng = np.random.default_rng(seed)
     small = Image.fromarray(rng.integers(0, 255, (4, 7, 3), np.uint8))
     return np.asarray(small.resize((WIDTH, SHORT_SIDE), Image.Resampling.BICUBIC))
+
+
+def has_letters(*pictures: Picture) -> bool:
+    """Whether a shot of pictures, a second apart, has captions or a screen of text."""
+    watch = LetterWatch()
+    for number, picture in enumerate(pictures):
+        watch.add(float(number), picture)
+    return watch.has_captions or watch.has_screen(is_still=False)
 
 
 def written(text: str, y: float, *, size: int = 20, colour: str = "white", edge: int = 2) -> Picture:
@@ -70,3 +78,29 @@ def test_a_screen_of_text_is_seen(lines: tuple[str, ...], is_seen: bool) -> None
 )
 def test_picture_without_a_caption_has_none(picture: Picture) -> None:
     assert not has_letters(picture)
+
+
+STRIP = written("Museum of the American Revolution", 0.95)
+
+
+def test_letters_that_stay_longer_than_a_caption_are_none() -> None:
+    assert has_letters(*[STRIP] * 7)
+    assert not has_letters(*[STRIP] * 10)
+
+
+def test_a_caption_that_changes_is_one_beside_a_strip_that_stays() -> None:
+    lines = [written(text, 0.8) for text in ("Nobody told me anything", "and nobody asked me either")]
+    assert has_letters(*lines * 5)
+    assert has_letters(*[STRIP] * 10, lines[0], *[STRIP] * 10)
+
+
+def test_a_strip_that_is_found_late_is_none() -> None:
+    blurred = np.asarray(Image.fromarray(STRIP).point(lambda level: 0.99 * level))
+    assert not has_letters(*[blurred] * 12, STRIP)
+
+
+def test_a_title_on_a_still_picture_is_a_screen_of_text() -> None:
+    watch = LetterWatch()
+    watch.add(0.0, written("Nobody told me anything", 0.4))
+    assert watch.has_screen(is_still=True)
+    assert not watch.has_screen(is_still=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import numpy as np
 import pytest
 
 import vidsum
@@ -14,11 +15,12 @@ from tests.commands.conftest import use_mean_colours
 from tests.commands.test_shorts import SAID, make_film
 from tests.editing.conftest import editing
 from tests.editing.test_edit_page import ask_edit, cell, opened, said
+from tests.editing.test_film_view import spoken
 from tests.results.test_edited_shorts import rename
 from tests.results.test_edits import leave, move, take
 from tests.server.serving import ask
 from vidsum.editing.session import EditSession
-from vidsum.editing.short_clips import complete_short
+from vidsum.editing.short_clips import complete_short, sentence_pieces
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
@@ -156,9 +158,9 @@ def test_a_clip_that_is_gone_is_made_again(record: Path) -> None:
     session.decide(move(*SECOND, 0.2, 6.1))
     file, _ = session.open_clip(0.2, 6.1)
     file.close()
-    session._clips.made[(0.2, 6.1)].unlink()
+    next(iter(session._made_clips().values())).unlink()
     session.open_clip(0.2, 6.1)[0].close()
-    session._clips.made[(0.2, 6.1)].unlink()
+    next(iter(session._made_clips().values())).unlink()
     session.save()
     assert record.with_name("talk_short_2.mp4").is_file()
 
@@ -207,6 +209,36 @@ def test_the_clip_that_was_seen_is_the_one_that_is_saved(record: Path) -> None:
     assert contents(record)["talk_short_2.mp4"] == made != before["talk_short_2.mp4"]
 
 
+def test_a_clip_that_was_seen_is_made_again_for_another_look(record: Path) -> None:
+    session = EditSession(record)
+    session.decide(move(*SECOND, 0.2, 6.1))
+    with session.open_clip(0.2, 6.1)[0] as file:
+        loud = file.read()
+    made, folder = vidsum.load(record), record.parent
+    assert isinstance(made, Shorts)
+    quiet = Clips(sound=SoundLevel(loudness=-30.0))
+    Artifacts(record, {"json": record, "clips": folder}).write(
+        made,
+        {"clips": moment_writers("talk", quiet)["clips"]},
+        compose=lambda _: (made.to_dict(), lambda name: False),
+    )
+    with session.open_clip(0.2, 6.1)[0] as file:
+        assert file.read() != loud
+
+
+def test_a_click_adds_whole_sentences(record: Path) -> None:
+    pieces = EditSession(record).describe()["pieces"]
+    assert pieces[:3] == pytest.approx(np.array([(0.2, 3.1), (3.2, 9.1), (9.2, 12.0)]))
+
+
+def test_a_click_on_a_picture_in_a_long_sentence_adds_all_of_it() -> None:
+    sentences = spoken((1.0, 19.0), (21.0, 22.0))
+    units = [(0.0, 4.0), (4.0, 12.0), (12.0, 20.0), (20.0, 24.0), (24.0, 30.0)]
+    edges_s = [(0.7, 19.3), (20.7, 22.3)]
+    pieces = sentence_pieces(units, sentences, edges_s)
+    assert pieces == [edges_s[0], edges_s[0], edges_s[0], edges_s[1], (24.0, 30.0)]
+
+
 def test_other_subtitles_are_refused(record: Path) -> None:
     record.with_name("talk.srt").write_text(to_srt([(1.0, 2.0, "Other words.")]))
     with pytest.raises(InputError, match="is another file"):
@@ -248,6 +280,17 @@ def test_ends_are_moved_by_words_and_by_keys(tab: Any) -> None:
 
 @pytest.mark.deep
 @needs_chromium
+def test_keys_that_are_quicker_than_answers_move_an_end_on(tab: Any) -> None:
+    tab.keyboard.press("Home")
+    tab.keyboard.press("]")
+    key = "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true})"
+    tab.evaluate(f"for (const _ of [1, 2]) document.activeElement.dispatchEvent({key})")
+    said(tab, "Now 0:00.2 – 0:06.1")
+    assert parts(tab) == [(0.2, 6.1), BEST]
+
+
+@pytest.mark.deep
+@needs_chromium
 def test_leave_out_put_back_add_and_rename(tab: Any) -> None:
     tab.get_by_role("button", name="Leave out: short 1").click()
     said(tab, "Left out: 0:06.2")
@@ -262,7 +305,7 @@ def test_leave_out_put_back_add_and_rename(tab: Any) -> None:
     cell(tab, 4).click()
     said(tab, "Taken")
     assert len(parts(tab)) == 3
-    cell(tab, 4).click()
+    cell(tab, 4).click(position={"x": 8, "y": 8})  # its end is in the middle
     said(tab, "Left out")
     assert parts(tab) == [SECOND, BEST]
 

@@ -103,6 +103,20 @@ def test_cues_and_lines_end_where_sentences_and_phrases_do() -> None:
     assert second.text == "Nobody had ever seen it there\nbefore that day."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The dog is a hound -type dog breed that originated in Germany.",
+        "It may be smooth -haired, wire -haired, or long -haired, and comes in many colours.",
+    ],
+)
+def test_no_line_begins_with_the_rest_of_a_compound(text: str) -> None:
+    words = text.replace(" -", "|-").replace(" ", "| ").split("|")
+    pieces = [CueWord(0.4 * number, 0.4 * number + 0.4, word) for number, word in enumerate(words)]
+    lines = [join_words(line) for cue in make_cues(pieces, 22) for line in cue.lines]
+    assert not [line for line in lines if line.startswith("-")]
+
+
 def test_no_line_ends_with_an_article_or_preposition() -> None:
     words = "we saw it near the river and then the mountain with the snow under a cloud in the evening "
     for cue in make_cues(words_of(words * 20)):

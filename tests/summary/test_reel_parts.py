@@ -22,7 +22,7 @@ from vidsum.summary.reel_parts import (
     photograph_input,
 )
 from vidsum.summary.speech_units import SpokenParts
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Interval
 
 EXTRACTOR = "efficientnet_lite0"
 
@@ -225,18 +225,33 @@ def test_best_part_has_the_highest_value(better: ReelPart) -> None:
     assert best_part(source(part(0, 0, 3), better, part(2, 9, 3))) == (better.start_s, better.end_s)
 
 
-def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:
-    features = Features.from_array(np.eye(20), 2.0, video_fps=10.0)
-    made = clip_input(
-        features,
+def rising_clip(uncut: list[Interval], voices: list[Interval]) -> ReelInput:
+    """A clip of 10 s whose importance rises."""
+    return clip_input(
+        Features.from_array(np.eye(20), 2.0, video_fps=10.0),
         Shots(np.array([0.0, 10.0]), "test", video_fps=10.0),
         np.linspace(0.1, 0.9, 20).astype(np.float32),
         1.0,
         speech=SpokenParts(),
-        uncut=[(0.0, 10.0)],
+        uncut=uncut,
+        voices=[voices],
         longest_s=3.0,
     )
+
+
+def test_best_part_of_a_clip_without_places_to_cut_may_be_its_end() -> None:
+    made = rising_clip([(0.0, 10.0)], [])
     assert max(made.parts, key=lambda part: part.importance).end_s == 10.0
+
+
+def test_a_voice_is_not_cut_where_there_is_a_place() -> None:
+    made = rising_clip([], [(0.0, 6.0)])
+    assert min(part.start_s for part in made.parts) >= 6.0
+
+
+def test_where_voices_leave_no_place_fades_are_not_cut() -> None:
+    made = rising_clip([(2.0, 6.0)], [(0.0, 10.0)])
+    assert not [part for part in made.parts if 2.0 < part.start_s < 6.0 or 2.0 < part.end_s < 6.0]
 
 
 def test_looks_of_every_input_weigh_the_same_together() -> None:

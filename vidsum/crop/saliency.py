@@ -28,6 +28,7 @@ class Look:
 
     curve: FloatArray  # [X] saliency at positions `STEP` apart; the sum is 1, and more where faces are
     faces: FloatArray  # [M, 2] where the main faces begin and end, as fractions
+    face_height: float = 0.0  # of the highest face, as a fraction of the picture's; 0 without faces
 
 
 class SaliencyModel:
@@ -49,7 +50,8 @@ class SaliencyModel:
         upright = np.ascontiguousarray(picture.transpose(1, 0, 2)) if is_turned else picture
         faces = self._detect(upright)
         curve = seen + FACE_WEIGHT * face_curve(faces, len(seen), is_turned=is_turned)
-        return Look(np.asarray(curve), main_faces(faces, is_turned=is_turned))
+        highest = float((faces[:, 3] - faces[:, 1]).max(initial=0))
+        return Look(np.asarray(curve), main_faces(faces, is_turned=is_turned), highest)
 
     def _columns(self, picture: Picture) -> FloatArray:
         """Return [X, D] features by place: means over the other axis, overlaps mixed."""

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil
 from threading import Lock
 
 import numpy as np
@@ -78,13 +78,8 @@ def choose_pieces(
 
 
 def usual_length(result: Editable) -> float:
-    """Return the length of a piece, in seconds: of a summary as long as its segments mostly are.
-
-    What a click adds to shorts is as long as its picture stands for.
-    """
+    """Return the length of a piece, in seconds: of a summary as long as its segments mostly are."""
     shortest_s, longest_s = _PIECE_S
-    if isinstance(result, Shorts):
-        return inf
     if not isinstance(result, Summary) or not result.segments:
         return longest_s
     usual_s = float(np.median([end_s - start_s for start_s, end_s in result.segments]))

@@ -20,7 +20,7 @@ from vidsum.editing.film_view import (
     usual_length,
 )
 from vidsum.editing.result_session import ResultSession, open_unchanged, revision_of, state_of
-from vidsum.editing.short_clips import ShortClips, complete_short
+from vidsum.editing.short_clips import ShortClips, complete_short, sentence_edges, sentence_pieces
 from vidsum.errors import MissingError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.outputs.edited_files import flags_for_files
@@ -101,7 +101,12 @@ class EditSession(ResultSession[Editable]):
     def _describe_made(self) -> dict[str, Any]:
         """Return what the page shows of the film, in times of players."""
         curves, times_s = curves_of(self._made)
-        pieces = choose_pieces(self._units, curves[0], times_s, self._sentences, usual_length(self._made))
+        if isinstance(self._made, Shorts):
+            edges_s = sentence_edges(self._sentences, self._cuts, self._made.video_duration_s)
+            pieces = sentence_pieces(self._units, self._sentences, edges_s)
+        else:
+            usual_s = usual_length(self._made)
+            pieces = choose_pieces(self._units, curves[0], times_s, self._sentences, usual_s)
         said = [(part.start_s, part.end_s, part.text) for part in self._sentences]
         queries = self._made.queries if isinstance(self._made, Grounding) else ()
         return {
@@ -155,7 +160,7 @@ class EditSession(ResultSession[Editable]):
         return open_unchanged(path, state_of(path))
 
     def _made_clips(self) -> Mapping[Interval, Path]:
-        return self._clips.made
+        return self._clips.made(self._saved) if isinstance(self._saved, Shorts) else {}
 
     def _as_made(self, saved: Editable) -> Editable:
         return replace(original_of(saved), video=self.video)

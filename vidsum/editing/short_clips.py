@@ -27,21 +27,27 @@ class ShortClips:
     """The clips of shorts as *Save* writes them. They are made when they are asked for, and then copied."""
 
     def __init__(self, record: Path, extraction: Extraction) -> None:
-        self.made = dict[Interval, Path]()
+        # by the look of the clips that are saved, which may change
+        self._made = dict[str, dict[Interval, Path]]()
         self._record, self._extraction = record, extraction
         self._lock = Lock()
+
+    def made(self, saved: Shorts) -> Mapping[Interval, Path]:
+        """Return the clips that were made and look as the saved ones do, by their spans."""
+        return self._made.get(SavedClips.of(saved, self._record).settings.tag, {})
 
     def clip(self, saved: Shorts, span: Interval) -> Path:
         """Return the clip of a span: the saved one, or another. Raises InputError, WeightsError."""
         with self._lock:
             clips = SavedClips.of(saved, self._record)
-            known = {**clips.paths, **self.made}
+            made = self._made.setdefault(clips.settings.tag, {})
+            known = {**made, **clips.paths}
             if span not in known or not known[span].is_file():
                 alone = replace(saved, shorts=(Short(*span, 0.0, "short", ""),))
                 folder = Path(mkdtemp(prefix="vidsum-edit-"))
                 finalize(self, rmtree, folder, ignore_errors=True)  # also at the end of the program
                 save_clips(alone, folder, clips.stem, clips.settings, self._extraction)
-                self.made[span] = known[span] = clip_paths(alone, folder, clips.stem)[0][0]
+                made[span] = known[span] = clip_paths(alone, folder, clips.stem)[0][0]
             return known[span]
 
 
@@ -79,6 +85,25 @@ def _title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
 def _texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:
     """Return the sentences of which the most is in a span."""
     return [said.text for said in sentences if span[0] <= (said.start_s + said.end_s) / 2 < span[1]]
+
+
+def sentence_pieces(
+    units: Sequence[Interval], sentences: Sequence[SpokenSentence], edges_s: Sequence[Interval]
+) -> list[Interval]:
+    """Return what a click adds of each unit to shorts of speech: the sentences that have their middle in it.
+
+    `edges_s` are those of shorts of each sentence. Of a unit with no such sentence, the one that it is in
+    the middle of; of a unit in which nothing is said, all of it.
+    """
+    pieces = list[Interval]()
+    for unit in units:
+        inside = [
+            edges
+            for said, edges in zip(sentences, edges_s, strict=True)
+            if unit[0] <= (said.start_s + said.end_s) / 2 < unit[1]
+        ] or [edges for edges in edges_s if edges[0] < (unit[0] + unit[1]) / 2 < edges[1]]
+        pieces.append((inside[0][0], inside[-1][1]) if inside else unit)
+    return pieces
 
 
 def sentence_edges(

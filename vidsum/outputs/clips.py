@@ -173,7 +173,7 @@ def _write_subtitles(
 ) -> None:
     from vidsum.pipelines.speech_evidence import export_subtitles
 
-    export_subtitles(result.video, [span], path, extraction, progress)
+    export_subtitles(result.video, [span], path, extraction, progress, as_captions=True)
 
 
 _CONTEXT_S = 0.6  # of pictures on either side by which a cut is known

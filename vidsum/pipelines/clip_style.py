@@ -4,13 +4,13 @@ Segments are decoded twice, as a crop depends on what comes (docs/tasks/make-sho
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from vidsum.crop.faces import held_faces
-from vidsum.crop.lettering import SHORT_SIDE, has_letters
+from vidsum.crop.lettering import SHORT_SIDE, LetterWatch
 from vidsum.crop.reframe import plan_path
 from vidsum.crop.saliency import SIDE, Look, SaliencyModel, motion_curve
 from vidsum.device import cached_model
@@ -42,6 +42,10 @@ _MIN_SHOT_FRAMES = 3  # frames of a shot
 _CROP_POSITIONS = 65  # positions of the crop that are compared
 _HELD = 0.5  # weight of main faces that a crop shows whole, relative to the share of what matters
 _MAX_MISSED = 0.2  # fraction of the pictures of a shot in which a crop may cut a main face; else all is shown
+_CLOSE = (
+    1 / 6
+)  # height of a face over the picture's: a person from the waist up, who matters more than letters
+_STILL = 1e-3  # most motion of a picture that stands still, such as a slide
 _MIN_GAIN = 0.16  # least excess of the saliency in a crop over its area; else all is shown
 
 
@@ -76,8 +80,7 @@ class ClipStyler:
         if not said.segments:
             self.warnings.append("has no speech: no captions are drawn")
         self.warnings += [*said.warnings, *describe_doubtful(said)]
-        trusted = said.trusted  # viewers cannot switch the captions off: they have no marks of doubt
-        return replace(trusted, segments=tuple(replace(part, uncertain=False) for part in trusted.segments))
+        return said.as_captions
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:
         assert self._said is not None
@@ -99,7 +102,7 @@ class _ShotEvidence:
     end_s: float
     moved: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of what moves
     looked: list[tuple[float, Look]] = field(default_factory=list)  # (time, look) of the networks
-    has_letters: bool = False  # whether one of the pictures that the network saw has letters below
+    letters: LetterWatch = field(default_factory=LetterWatch)  # of the pictures that the network saw
 
     def shot(self, share: float) -> CropPath:
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
@@ -124,8 +127,14 @@ class _ShotEvidence:
         )
         at = np.rint(np.interp(seen_s, times_s, places) * (_CROP_POSITIONS - 1)).astype(int)
         missed = np.mean(held[np.arange(len(held)), at] < 1)  # the one who speaks may be among them
-        is_cropped = gain >= share + _MIN_GAIN and missed <= _MAX_MISSED and not self.has_letters
+        is_cropped = gain >= share + _MIN_GAIN and missed <= _MAX_MISSED and not self._must_be_whole()
         return CropPath(self.start_s, times_s, places if is_cropped else None)
+
+    def _must_be_whole(self) -> bool:
+        """Return whether a crop would cut captions, or a slide without a person who is close."""
+        is_still = bool(self.moved) and max(float(curve.sum()) for _, curve in self.moved) < _STILL
+        is_close = np.mean([look.face_height >= _CLOSE for _, look in self.looked]) >= 1 - _MAX_MISSED
+        return self.letters.has_captions or (self.letters.has_screen(is_still=is_still) and not is_close)
 
 
 _load_saliency_model = cached_model(maxsize=1)(SaliencyModel)
@@ -185,8 +194,7 @@ def _scan_shots(
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
                 seen.looked.append((time_s, looker.look(large(frame.decoded), is_turned=shape.is_upright)))
-                upright = letters.from_frame(frame.decoded.frame, frame.decoded.turn_deg)
-                seen.has_letters = seen.has_letters or has_letters(upright)
+                seen.letters.add(time_s, letters.from_frame(frame.decoded.frame, frame.decoded.turn_deg))
     if seen.looked:
         yield seen
 

@@ -33,7 +33,7 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
-from vidsum.pipelines.reel_speech import decode_all_sound, speech_in
+from vidsum.pipelines.reel_speech import decode_all_sound, speech_in, uncut_speech
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
 from vidsum.results.features import Features
@@ -157,7 +157,8 @@ class _ReelWork:
                 facts = _plan_clip(recording.path, self.extraction, self.selection).provenance
                 made_by = {"analysis": digest_of(facts)}
                 if recording.info.has_audio:
-                    made_by["speech"] = "speech" in facts["summary"]
+                    made_by["speech"] = is_said = "speech" in facts["summary"]
+                    made_by["voice"] = not is_said and self.selection.snap != "none" and has_extra("speech")
             inputs.append({**recording.file, **made_by})
         return {"vidsum": __version__, "reel": chosen, "inputs": inputs}
 
@@ -285,8 +286,11 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
+    voices: Sequence[Sequence[Interval]] = ()
     if features.video and features.video.has_audio:
         decode_all_sound(features.video)
+        if analysis.transcript is None and selection.snap != "none":
+            voices = uncut_speech(features.video)
     worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
     made = clip_input(
         features,
@@ -295,6 +299,7 @@ def _analyse_clip(
         scored.slope,
         speech=analysis.speech,
         uncut=analysis.uncut,
+        voices=voices,
         longest_s=longest_s,
     )
     mean = None if features.embeddings is None else features.embeddings.mean(axis=0)

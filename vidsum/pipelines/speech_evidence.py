@@ -155,8 +155,12 @@ def export_subtitles(
     path: str | os.PathLike[str],
     extraction: Extraction,
     progress: Progress | None = None,
+    *,
+    as_captions: bool = False,
 ) -> list[str]:
     """Write the speech in segments, which follow each other, as SRT; return a warning if there is none.
+
+    `as_captions`: without what is doubtful, and without marks, as captions are drawn.
 
     Raises InputError: no sound; UsageError: there is no video; OutputError.
     """
@@ -166,7 +170,7 @@ def export_subtitles(
         video.path, Transcription(), extraction, video
     )
     transcript = plan.run(progress)
-    cues = make_cues(cut_subtitles(transcript, segments))
+    cues = make_cues(cut_subtitles(transcript.as_captions if as_captions else transcript, segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
     notes = [*transcript.warnings, *describe_doubtful(transcript)]
     return notes if cues else [*notes, "nothing is said in the summary: its subtitles are empty"]

@@ -213,6 +213,8 @@ def _break_cost(before: CueWord, after: CueWord) -> float:
     edge = edge_between(before, after)
     if edge is Edge.STOP:
         return 0.0
+    if after.text.startswith("-"):
+        return 30.0  # of "burrow-dwelling" Whisper makes two words
     if edge < Edge.NONE or before.ends:
         return 1.0
     if last in _OBJECTS and following in _OPENERS:

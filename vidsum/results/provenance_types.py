@@ -307,6 +307,8 @@ class ReelInputs(HashedFile):
     """Digest of how a clip was analysed; photographs have none."""
     speech: NotRequired[bool]
     """Whether the speech of a clip with sound was considered."""
+    voice: NotRequired[bool]
+    """Whether voices were looked for in a clip with sound that has no transcript."""
 
 
 class ReelProvenance(TypedDict):

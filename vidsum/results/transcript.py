@@ -141,6 +141,12 @@ class Transcript(Result):
         return replace(self, segments=tuple(s for s in self.segments if id(s) not in left_out))
 
     @property
+    def as_captions(self) -> Transcript:
+        """What can be trusted, without marks of doubt: people who see a clip cannot check them."""
+        trusted = self.trusted
+        return replace(trusted, segments=tuple(replace(part, uncertain=False) for part in trusted.segments))
+
+    @property
     def spoken(self) -> list[SpokenWord]:
         """The words with the blanks before them, in order; of subtitles the cues, of a translation segments.
 

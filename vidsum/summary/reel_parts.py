@@ -69,6 +69,7 @@ def clip_input(
     *,
     speech: SpokenParts,
     uncut: Sequence[Interval],
+    voices: Sequence[Sequence[Interval]],
     longest_s: float,
 ) -> ReelInput:
     """Return a clip with the parts of it that are worth the most: windows of its shots, and its speech.
@@ -77,13 +78,15 @@ def clip_input(
         worth: [T] importance in [0, 1], less where pictures are bad.
         slope: of people's scores on the logit of the importance.
         uncut: spans in which no part begins or ends, unless they leave no place.
+        voices: spans that do the same, the first that leave a place with `uncut`.
         longest_s: of a window.
     """
     video = to_frames(features, shots, features.duration_s, (), ())
     n_frames = len(video.required)
     sampled = np.minimum(frames_at(features.timestamps, video.fps), n_frames - 1)
     sums = frame_sums(worth, sampled, video.edges)
-    units = _windows(video, sums, allowed_cuts(uncut, video.fps, n_frames), speech.is_said(video), longest_s)
+    cuts = [allowed_cuts((*uncut, *spans), video.fps, n_frames) for spans in (*voices, ())]
+    units = _windows(video, sums, cuts, speech.is_said(video), longest_s)
     certain = dict.fromkeys(units, 0.0)
     certain |= {Unit(*unit.frames(video), SPOKEN): unit.certain for unit in speech.units}
     mean = _expected(float(worth.mean()), slope)
@@ -119,15 +122,15 @@ def best_part(source: ReelInput) -> Interval:
 
 
 def _windows(
-    video: VideoFrames, sums: TimeArray, places: IntArray, said: BoolArray, longest_s: float
+    video: VideoFrames, sums: TimeArray, places: Sequence[IntArray], said: BoolArray, longest_s: float
 ) -> list[Unit]:
-    """Return the windows of a clip that are worth the most, of each shot and of all."""
+    """Return the best windows of a clip, of each shot and of all; edges are at the first `places` that do."""
     shortest = min(max(round(SHORTEST_S * video.fps), 1), len(said))
     longest = max(int(longest_s * video.fps), shortest)
     silent = replace(video, edges=cut_edges(video.edges, video.required, said), dropped=said)
     units, anywhere = list[Unit](), np.arange(len(sums))
     least = WORTHLESS * float(np.diff(sums).max())
-    for spots, size in (places, shortest), (anywhere, shortest), (anywhere, 1):
+    for spots, size in *((spots, shortest) for spots in places), (anywhere, shortest), (anywhere, 1):
         units = units or window_units(silent, WindowFinder(sums, spots, size, least), longest)
     units.sort(key=lambda unit: -(sums[unit.end] - sums[unit.start]) / unit.size)
     taken = dict[int, int]()

@@ -28,7 +28,7 @@ const overlap = (a, b) => Math.min(a[1], b[1]) - Math.max(a[0], b[0]);
 // `film` is what the server describes; `acts` has toggle(number), move(part, to), look(time), play(time)
 class Strip {
   constructor(box, film, acts) {
-    Object.assign(this, { box, film, acts, current: 0, parts: [], cells: new Map() });
+    Object.assign(this, { box, film, acts, current: 0, parts: [], cells: new Map(), turn: Promise.resolve() });
     this.widths = film.units.map(([start, end]) => Math.min(Math.max(SCALE * (end - start), NARROWEST), WIDEST));
     this.lefts = [0];
     for (const width of this.widths) this.lefts.push(this.lefts.at(-1) + width);
@@ -208,20 +208,30 @@ class Strip {
     handle.addEventListener("lostpointercapture", drop, { once: true });
   }
   nudge(event, part, side) {
-    const sign = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const sign = { ArrowLeft: -1, ArrowRight: 1 }[event.key], isFree = event.shiftKey;
     if (!sign || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
+    // keys may come quicker than answers: each moves the part from where the key before has put it
+    this.turn = this.turn.then(() => this.step(this.now(part), side, sign, isFree));
+  }
+  step(part, side, sign, isFree) {
     const at = part[`${side}_s`], { places, fps } = this.film;
-    const next = event.shiftKey ? at + sign / fps
+    const next = isFree ? at + sign / fps
       : sign > 0 ? places.find(place => place > at + 1e-3) ?? at : places.findLast(place => place < at - 1e-3) ?? at;
     const to = this.limited(part, side, next);
     this.acts.look(side === "start" ? to[0] : to[1]);
-    this.change(part, to);
+    return this.change(part, to);
+  }
+  // a part as it is by now: itself, or what it was moved to
+  now(part) {
+    const same = this.parts.find(other => other.start_s === part.start_s && other.end_s === part.end_s);
+    const shared = other => overlap([other.start_s, other.end_s], [this.moved.start_s, this.moved.end_s]);
+    return same ?? (this.moved && this.parts.length ? this.parts.reduce((best, other) => shared(other) > shared(best) ? other : best) : part);
   }
   change(part, to) {
     this.moved = { start_s: to[0], end_s: to[1] };
-    this.acts.move(part, to);
+    return this.acts.move(part, to);
   }
 
   go(number, isQuiet = false) {
