@@ -113,6 +113,27 @@ def test_surest_word_gives_the_confidence(dog_scores: FloatArray) -> None:
     assert first.confidence == pytest.approx(float(word_probabilities(dog_scores)[0, dog]))
 
 
+@pytest.mark.parametrize(
+    ("sure", "expected"),
+    [
+        (("snow", "a dog", "in the snow"), "A dog, in the snow."),
+        (("snow", "a dog", "playing in the snow", "in the snow"), "A dog, playing in the snow."),
+        (("a man", "a car", "in a car"), "A man, in a car."),
+        (("a dog", "a man", "dancing"), "A dog, a man, dancing."),
+    ],
+)
+def test_no_word_is_said_again_by_a_longer_one(
+    dog_scores: FloatArray, sure: Sequence[str], expected: str
+) -> None:
+    numbers = {word.text: number for number, word in enumerate(read_words())}
+    dog_scores[:] = -20
+    dog_scores[0, [numbers[text] for text in sure]] = np.linspace(9, 8, len(sure))
+    first, _ = write_words(SeenSegments(vectors(1, 2)), "vse", 0.6)
+    assert sorted(first.text.lower().rstrip(".").split(", ")) == sorted(
+        expected.lower().rstrip(".").split(", ")
+    )
+
+
 @pytest.mark.usefixtures("dog_scores")
 def test_picture_without_a_sure_word_has_no_text() -> None:
     _, second = write_words(SeenSegments(vectors(1, 2)), "vse", 0.6)

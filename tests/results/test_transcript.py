@@ -6,7 +6,15 @@ from typing import get_args
 import pytest
 
 from vidsum.results.cues import join_words
-from vidsum.results.transcript import Segment, TextFormat, Transcript, Word, format_segments, to_cue_words
+from vidsum.results.transcript import (
+    Segment,
+    TextFormat,
+    Transcript,
+    Word,
+    format_segments,
+    language_changes,
+    to_cue_words,
+)
 
 FORMATS: tuple[TextFormat, ...] = get_args(TextFormat)
 
@@ -151,3 +159,13 @@ def test_vtt_has_times_of_words_where_they_are_asked_for() -> None:
         "We <00:00:00.500>&lt;go&gt; <00:00:01.000>now.",
     ]
     assert "<0" not in format_segments([segment], "vtt")
+
+
+def test_changes_of_language_have_their_times() -> None:
+    spans = [(0, 2, "en"), (2, 8, None), (8, 18, None), (18, 20, "en")]
+    segments = tuple(replace(segment(low, high, "x"), language=language) for low, high, language in spans)
+    assert language_changes(Transcript(segments, "de", 0.9, 20.0)) == [("en", "de", 2), ("de", "en", 18)]
+
+
+def test_transcript_without_segments_has_no_changes_of_language() -> None:
+    assert language_changes(Transcript((), None, None, 1.0)) == []

@@ -201,3 +201,45 @@ def test_windows_have_a_word_at_their_edge_once() -> None:
 )
 def test_loop_is_told_from_speech(text: str, is_loop: bool) -> None:
     assert is_repetitive(text) == is_loop
+
+
+def rest_of(length_s: float, **run: Any) -> tuple[Recognized, Script]:
+    """A window whose text ends with its first piece, before a second one, which has a text by itself."""
+
+    class EndsEarly(Script):
+        def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
+            self.runs = ({},) if len(samples) > 5 * RATE else (run,)
+            return super().transcribe(samples, **options)
+
+    pieces = SpeechPiece(10.0, seconds(6)), SpeechPiece(20.0, seconds(length_s))
+    model: Any = EndsEarly()
+    return transcribe_windows(model, [Window(pieces)], None, translate=False), model
+
+
+def seconds(length_s: float) -> np.ndarray:
+    return np.zeros(round(length_s * RATE), np.float32)
+
+
+def test_speech_after_the_text_of_a_window_is_transcribed_by_itself() -> None:
+    recognized, _ = rest_of(4, text=" And on")
+    assert [(segment.start_s, segment.text) for segment in recognized.segments] == [
+        (10.0, "So it goes"),
+        (20.0, "And on"),
+    ]
+
+
+def test_short_sound_after_the_text_of_a_window_is_left() -> None:
+    recognized, model = rest_of(1, text=" And on")
+    assert [segment.text for segment in recognized.segments] == ["So it goes"]
+    assert model.n_runs == [1]
+
+
+def test_rest_of_a_window_that_is_no_speech_is_left() -> None:
+    recognized, _ = rest_of(4, text=" Thank you", no_speech=0.7, log_probability=-1.2)
+    assert [segment.text for segment in recognized.segments] == ["So it goes"]
+    assert recognized.stopped == ()
+
+
+def test_whisper_lost_in_the_rest_of_a_window_is_named() -> None:
+    recognized, _ = rest_of(4, log_probability=-1.2)
+    assert recognized.stopped == ((20.0, 24.0),)

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tests.speech.stub import StubModel
-from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.results.transcript import Segment, Word
 from vidsum.speech.recognize import (
     WindowTranscript,
     choose_language,
-    language_changes,
     merge_windows,
     split_at_pauses,
     split_by_language,
@@ -101,15 +100,8 @@ def test_segments_in_other_languages_name_theirs(windows: list[WindowTranscript]
     assert [segment.language for segment in merge_windows(windows)[2]] == ["en", None, None, None, "en"]
 
 
-def test_changes_of_language_have_their_times(windows: list[WindowTranscript]) -> None:
-    language, probability, segments = merge_windows(windows)
-    transcript = Transcript(segments, language, probability, 20.0)
-    assert language_changes(transcript) == [("en", "de", 2), ("de", "en", 18)]
-
-
 def test_no_windows_have_no_language() -> None:
     assert merge_windows([]) == (None, None, ())
-    assert language_changes(Transcript((), None, None, 1.0)) == []
 
 
 @pytest.mark.parametrize("translate", [True, False])

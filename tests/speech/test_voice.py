@@ -127,3 +127,12 @@ def test_time_of_a_window_is_found_in_the_source(
     window: Window, time_s: float, is_end: bool, in_source_s: float
 ) -> None:
     assert window.time_in_source(time_s, is_end=is_end) == in_source_s
+
+
+def test_rest_of_a_window_is_the_pieces_after_a_time() -> None:
+    window = Window(tuple(SpeechPiece(start_s, seconds(2)) for start_s in (0.0, 5.0, 9.0)))
+    rest = window.after(5.0, 4.0)
+    assert rest is not None
+    assert [piece.start_s for piece in rest.pieces] == [5.0, 9.0]
+    assert window.after(5.1, 2.5) is None
+    assert window.after(11.0, 0.1) is None

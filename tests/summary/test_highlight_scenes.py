@@ -13,7 +13,12 @@ from vidsum.results.features import Features
 from vidsum.results.moments import Moment
 from vidsum.results.sentences import SpokenWord
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.summary.highlight_scenes import PARAMS, choose_highlights, longest_highlight
+from vidsum.summary.highlight_scenes import (
+    PARAMS,
+    _without_flashes,
+    choose_highlights,
+    longest_highlight,
+)
 from vidsum.types import Interval
 
 LIMITS = HighlightSettings()
@@ -62,6 +67,19 @@ def test_no_more_highlights_than_asked_for() -> None:
 
 def test_scene_shorter_than_two_seconds_is_no_highlight() -> None:
     assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3))) == []
+
+
+@pytest.mark.parametrize(("cuts", "expected"), [
+    ((10.3,), (10.3, 16)), ((15.7,), (10, 15.7)), ((10.3, 15.7), (10.3, 15.7)), ((12, 14), (10, 16)),
+])  # fmt: skip
+def test_flash_at_an_end_of_a_highlight_is_left_out(cuts: tuple[float, ...], expected: Interval) -> None:
+    importance, features, edges = video((10, 0.2), (6, 0.9), (30, 0.2))
+    highlights = choose_highlights(importance, features, np.array(sorted([*edges.tolist(), *cuts])))
+    assert spans(highlights) == [expected]
+
+
+def test_scene_of_one_short_shot_keeps_it() -> None:
+    assert _without_flashes((1.0, 1.4), np.array([0, 1.0, 1.4, 9])) == (1.0, 1.4)
 
 
 def test_scene_hardly_above_the_others_is_no_highlight() -> None:

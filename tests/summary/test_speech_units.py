@@ -161,6 +161,15 @@ def test_silence_around_speech_stops_at_a_cut(edges: list[int], start: int, end:
     assert SpeechUnit(1.2, 4.0, 0.9, 4.3).frames(video) == (start, end)
 
 
+@given(st.floats(2, 50), st.sampled_from([24.0, 25.0, 30.0, 60.0, 30000 / 1001]))
+def test_units_that_meet_in_a_pause_meet_in_a_frame(at_s: float, fps: float) -> None:
+    none = np.zeros(round(90 * fps), np.bool_)
+    video = VideoFrames(np.array([0, len(none)]), none, none.copy(), 60, fps)
+    before = SpeechUnit(1.0, at_s - 0.1, 1.0, at_s).frames(video)
+    after = SpeechUnit(at_s + 0.1, 60.0, at_s, 60.0).frames(video)
+    assert before[1] == after[0]
+
+
 def speech(*spans: Interval) -> SpokenParts:
     return SpokenParts(tuple(SpeechUnit(*span, *span) for span in spans), spans)
 
@@ -372,3 +381,11 @@ def test_texts_of_a_film_are_its_sentences_and_the_lines_on_its_screen() -> None
         (3, 5, "Weather"),
     ]
     assert timed_texts(spoken, None) + timed_texts(None, screen) == both
+
+
+def test_neighbours_are_both_taken_wherever_they_meet_between_two_frames() -> None:
+    features, shots = footage(40), Shots(np.array([0.0, 40.0]), "test", video_fps=25)
+    units = SpeechUnit(1.0, 9.9, 0.92, 10.03), SpeechUnit(10.16, 19.0, 10.03, 19.12)
+    spoken = SpokenParts(units, ((1.0, 9.9), (10.16, 19.0), (20.0, 39.0)))
+    importance = np.ones(len(features), np.float32)
+    assert select(features, shots, importance, 20.0, speech=spoken).segments == ((0.92, 19.12),)

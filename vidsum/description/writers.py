@@ -95,9 +95,15 @@ def write_words(
             last = place  # not if it only holds the last one: that tells nothing of where it is now
         if only_changes and not (is_moved or "activity" in by_kind):
             chosen = []
-        text = tidy(", ".join(words[number].text for number in chosen))
+        text = tidy(", ".join(_without_repeats([words[number].text for number in chosen])))
         sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))
     return sentences
+
+
+def _without_repeats(texts: list[str]) -> list[str]:
+    """Return texts without those that another one holds: "snow" says nothing next to "in the snow"."""
+    words = [{*text.lower().split()} - {"a", "an", "the"} for text in texts]
+    return [text for text, mine in zip(texts, words, strict=True) if not any(mine < other for other in words)]
 
 
 def retrieve(rows: FloatArray, bank: Bank) -> list[Sentence]:

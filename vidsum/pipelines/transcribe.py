@@ -24,12 +24,11 @@ from vidsum.pipelines.sources import source_path
 from vidsum.results.cached import find_cached, store_cached
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.sentences import SHORTEST_S
-from vidsum.results.transcript import SpokenQuery, Transcript
+from vidsum.results.transcript import SpokenQuery, Transcript, language_changes
 from vidsum.speech.recognize import (
     CHECKPOINT,
     LANGUAGES,
     MIN_LANGUAGE_PROBABILITY,
-    language_changes,
     load_recognizer,
     recognizer_rules,
     split_at_pauses,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain, groupby, pairwise
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
@@ -286,3 +286,13 @@ def _by_letters(segment: Segment) -> tuple[Word, ...]:
         Word(segment.start_s + first * a_letter_s, segment.start_s + end * a_letter_s, text, 1.0)
         for (first, end), text in spans
     )
+
+
+def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
+    """List the changes of language: code before, code after, and time in seconds."""
+    starts = [segment.start_s for segment in transcript.segments]
+    return [
+        (before, after, at_s)
+        for (before, after), at_s in zip(pairwise(transcript.languages), starts[1:], strict=True)
+        if before != after
+    ]

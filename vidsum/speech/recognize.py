@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import Mention, UsageError
 from vidsum.results.cues import join_words
-from vidsum.results.transcript import Segment, Transcript, Word, to_cue_words
+from vidsum.results.transcript import Segment, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
 from vidsum.speech.guards import (
     BEAMS,
@@ -83,16 +84,6 @@ def merge_windows(
     return main, round(weighted[main] / lengths[main], 4), segments
 
 
-def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
-    """List the changes of language: code before, code after, and time in seconds."""
-    starts = [segment.start_s for segment in transcript.segments]
-    return [
-        (before, after, at_s)
-        for (before, after), at_s in zip(pairwise(transcript.languages), starts[1:], strict=True)
-        if before != after
-    ]
-
-
 CHECKPOINT = "whisper_base"
 MAX_NO_WORDS_PROBABILITY = 0.2
 """Text is also dropped if this is less than the probability of no speech, times the probability of not being
@@ -102,6 +93,7 @@ SPLIT_PAUSE_S = 2.0  # a pause between words that ends a segment
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
 SPLIT_ODDS = 10.0  # how much likelier than its window's another language must be in a piece
 MIN_LANGUAGE_PROBABILITY = 0.5  # of a language that is not just a guess
+MIN_REST_S = 1.5  # sound of speech after the last word of a window that is transcribed again
 
 
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
@@ -157,6 +149,7 @@ def recognizer_rules(device: str) -> dict[str, Any]:
         "certain": MIN_CERTAIN_PROBABILITY,
         "stop": [MAX_COMPRESSION_RATIO, MAX_PASSES, MAX_TOKENS],
         "languages": [SWITCH_ODDS, CLEAR_PROBABILITY, SPLIT_ODDS],
+        "rest": MIN_REST_S,
         "precision": weight_precision(device),
     }
 
@@ -220,9 +213,13 @@ def transcribe_windows(
             to_english = translate and spoken != "en"
             likelihood = max(probabilities.values())
             is_sure = language is not None or likelihood >= MIN_LANGUAGE_PROBABILITY
-            segments, lost = recognize(
-                model, part, spoken, likelihood, translate=to_english, verbatim=verbatim, again=is_sure
-            )
+            read = partial(recognize, translate=to_english, verbatim=verbatim, again=is_sure)
+            segments, lost = read(model, part, spoken, likelihood)
+            if segments and not lost and (rest := part.after(segments[-1].end_s, MIN_REST_S)):
+                # Whisper may end its text early, and take the rest of the window for silence
+                likelihood = max(language_probabilities(model, rest).values())
+                unread, lost = read(model, rest, spoken, likelihood)
+                segments += unread
             if lost:
                 stopped.append(lost)
                 guess = spoken, 1.0 if language else probabilities[spoken]

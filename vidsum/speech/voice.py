@@ -81,6 +81,11 @@ class Window:
         """Its end in the source."""
         return self.pieces[-1].start_s + self.pieces[-1].length_s
 
+    def after(self, time_s: float, min_s: float) -> "Window | None":
+        """Return the pieces that begin after a time in the source; None if they are shorter than `min_s`."""
+        rest = tuple(piece for piece in self.pieces if piece.start_s >= time_s)
+        return Window(rest) if sum(piece.length_s for piece in rest) >= min_s else None
+
     def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:
         """Start and end in the source of a word, which lies in the piece of its middle, or just ahead of it.
 

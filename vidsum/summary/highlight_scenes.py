@@ -30,6 +30,7 @@ class HighlightParams:
     always_s: float = 10.0  # length that every film of twice that length allows
     near_s: float = 1.0  # a part of a long take begins and ends at edges of shots that are this near
     min_score: float = 0.06  # lower scores do not stand out
+    flash_s: float = 0.5  # shorter first and last shots of a scene are left out
 
 
 PARAMS: Final = HighlightParams()
@@ -66,7 +67,7 @@ def choose_highlights(
     curve = _Curve(importance, features.timestamps, features.step_s, longest_s)
     min_cosine = scene_cosine(features.extractor)
     scenes = pairwise(find_scenes(features.array, features.timestamps, edges_s, min_cosine).tolist())
-    spans = [span for scene in scenes for span in curve.parts(scene, edges_s)]
+    spans = [span for scene in scenes for span in curve.parts(_without_flashes(scene, edges_s), edges_s)]
     chosen = list[Moment]()
     for score, span in sorted(((curve.score(span), span) for span in spans), reverse=True):
         if score < PARAMS.min_score or len(chosen) == settings.top_k:
@@ -167,6 +168,17 @@ class _Curve:
 
         best = min(fits, key=cost, default=None)
         return (best[0][1], best[1][1]) if best else span
+
+
+def _without_flashes(scene: Interval, edges_s: TimeArray) -> Interval:
+    """Return a scene without a first and a last shot that are too short to be seen, if there is another."""
+    inside = [edge for edge in edges_s.tolist() if scene[0] < edge < scene[1]]
+    start_s, end_s = scene
+    if inside and inside[0] - start_s < PARAMS.flash_s:
+        start_s = inside.pop(0)
+    if inside and end_s - inside[-1] < PARAMS.flash_s:
+        end_s = inside[-1]
+    return start_s, end_s
 
 
 def _places(

@@ -50,9 +50,13 @@ class SpeechUnit:
     worth: float = 1.0  # see `StandingRun.worth`
 
     def frames(self, video: VideoFrames) -> tuple[int, int]:
-        """Return its frames [start, end); silence stops at a cut, lest another scene flash up."""
-        start, end = video.span(self.first_s, self.last_s)
+        """Return its frames [start, end); silence stops at a cut, lest another scene flash up.
+
+        Both are the nearest frames: units that meet in a pause meet in a frame too, and do not overlap.
+        """
         first, last = video.span(self.start_s, self.end_s)
+        start = min(round(self.first_s * video.fps), last - 1)
+        end = min(max(round(self.last_s * video.fps), start + 1), len(video.required))
         before = [cut for cut in video.edges.tolist() if start < cut <= first]
         after = [cut for cut in video.edges.tolist() if last <= cut < end]
         return max([start, *before]), min([end, *after])
