@@ -6,12 +6,13 @@ A fault replaces one line of one function. Its tests run until the first failure
 pass without the fault. A fault without a failure is a survivor. The command ends with 1 if a fault
 survives that an earlier run found (`found` in the list), and with 2 if a line to replace is not in the code.
 
-The tests of a fault run in the order of the list, the file that mirrors the module first; the command prints
-which of them failed first. To measure whether the names of tests say what is broken, draw 40 faults with a seed
-that has not been used (`--draw 40 --seed S`). Read only the file and the name of the test, not its parameters,
-its body or its traceback. A fault is named if they say which behaviour is wrong, so that a maintainer knows
-what to look for. A name that only says where, or that something is wrong, does not count; nor does a survivor.
-Whoever judges should not have written the names. Report the seed and the count before any test is renamed.
+The tests of a fault run in the order of the list, the file that mirrors the module first; the command
+prints which of them failed first. To measure whether the names of tests say what is broken, draw 40 faults
+with a seed that has not been used (`--draw 40 --seed S`). Read only the file and the name of the test, not
+its parameters, its body or its traceback. A fault is named if they say which behaviour is wrong, so that a
+maintainer knows what to look for. A name that only says where, or that something is wrong, does not count;
+nor does a survivor. Whoever judges should not have written the names. Report the seed and the count before
+any test is renamed.
 """
 
 import argparse
