@@ -22,6 +22,7 @@ from vidsum.pipelines.transcribe import (
     describe_doubtful,
     find_transcript,
     plan_transcript,
+    transcribe_query,
 )
 from vidsum.results.sentences import SHORTEST_S
 from vidsum.results.transcript import Segment, Transcript
@@ -397,3 +398,41 @@ def test_track_of_sound_is_recorded_where_there_are_several(talk: Path) -> None:
             return plan_transcript(talk, Transcription(), Extraction()).provenance["video"].get("audio_track")
 
     assert [recorded(None), recorded(2)] == [None, 2]
+
+
+@pytest.fixture
+def sentence(tmp_path: Path) -> str:
+    """Four seconds of speech."""
+    write_wav(np.full(4 * 16_000, 0.5, np.float32), tmp_path / "sentence.wav")
+    return str(tmp_path / "sentence.wav")
+
+
+def test_clear_spoken_query_has_its_text(sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch, language=("en", 0.97), text="a dog")
+    query = transcribe_query(sentence, Extraction())
+    assert (query.text, query.language, query.file) == ("a dog", "en", "sentence.wav")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"language": ("en", 0.4)}, {"no_speech": 0.7}],
+    ids=["language", "speech"],
+)
+def test_query_of_unsure_language_or_speech_is_refused(
+    sentence: str, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    stub.install(monkeypatch, **{"language": ("en", 0.97), **options})
+    with pytest.raises(InputError, match="not clear"):
+        transcribe_query(sentence, Extraction())
+
+
+def test_spoken_query_of_more_than_a_minute_is_refused(talk: Path, model: stub.StubModel) -> None:
+    with pytest.raises(InputError, match="is 75 s long, and a spoken query is a sentence"):
+        transcribe_query(str(talk), Extraction())
+    assert model.tasks == []
+
+
+def test_spoken_query_without_speech_is_refused(tmp_path: Path) -> None:
+    write_wav(np.zeros(16_000), tmp_path / "silence.wav")
+    with pytest.raises(InputError, match="no speech found"):
+        transcribe_query(str(tmp_path / "silence.wav"), Extraction())
