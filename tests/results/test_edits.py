@@ -107,16 +107,16 @@ def check_document(edited: Summary | Highlights | Trim) -> None:
         check_schema(document, edited.kind)
 
 
+def test_parts_that_fit_the_budget_stay() -> None:
+    assert segments(take(40, 40.5)) == (*SEGMENTS, (40, 40.5))
+
+
 def test_take_joins_what_it_overlaps_only() -> None:
     assert segments(take(5, 9.04))[0] == (3.2, 9.04)
     (state,) = edit_groups(summary(), [plan(60, *SEGMENTS), take(6.2, 9.04)])
     assert [part.interval for part in state.parts][:2] == [(3.2, 6.2), (6.2, 9.04)]
     assert state.by_hand == [(6.2, 9.04)]
     assert segments(plan(60, *SEGMENTS), take(6.2, 9.04))[0] == (3.2, 9.04)  # no cut is there
-
-
-def test_parts_that_fit_the_budget_stay() -> None:
-    assert segments(take(40, 40.5)) == (*SEGMENTS, (40, 40.5))
 
 
 def test_weakest_parts_give_way_to_the_budget() -> None:
