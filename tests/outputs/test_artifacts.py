@@ -146,6 +146,21 @@ class User:
         assert {name: (self.root / name).read_bytes() for name in self.foreign} == self.foreign
 
 
+def test_record_of_replaced_files_exists_while_they_are_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    second, seen, move = record_of(tmp_path / "r.txt.vidsum.json"), list[bool](), module.move
+
+    def watched(shadow: Path, target: Path) -> None:
+        seen.append(second.exists())
+        move(shadow, target)
+
+    monkeypatch.setattr(module, "move", watched)
+    write(tmp_path, "r", ["a"], "second")
+    assert (seen, second.exists()) == ([True], False)
+
+
 def test_file_that_changed_is_no_longer_held_by_its_record(tmp_path: Path) -> None:
     write(tmp_path, "r", ["a"], "first")
     made = result_at(tmp_path, "r")
@@ -189,21 +204,6 @@ def test_file_with_other_content_takes_the_place_of_the_earlier(tmp_path: Path) 
     write(tmp_path, "r", ["a"], "first")
     write(tmp_path, "r", ["a"], "second")
     assert (tmp_path / "a.txt").read_text() == "second"
-
-
-def test_record_of_replaced_files_exists_while_they_are_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path, "r", ["a"], "first")
-    second, seen, move = record_of(tmp_path / "r.txt.vidsum.json"), list[bool](), module.move
-
-    def watched(shadow: Path, target: Path) -> None:
-        seen.append(second.exists())
-        move(shadow, target)
-
-    monkeypatch.setattr(module, "move", watched)
-    write(tmp_path, "r", ["a"], "second")
-    assert (seen, second.exists()) == ([True], False)
 
 
 def test_a_record_that_was_edited_owns_nothing(tmp_path: Path) -> None:

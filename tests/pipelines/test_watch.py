@@ -2,6 +2,8 @@
 
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +35,23 @@ def _live(monkeypatch: pytest.MonkeyPatch) -> None:
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Red, green, blue, and four seconds of yellow."""
     return film(tmp_path_factory.mktemp("watch") / "film.mp4")
+
+
+def test_alert_has_the_highest_probability_since_it_began() -> None:
+    settings: Any = SimpleNamespace(min_present=0.5, for_s=1.0, pre_roll_s=0.0)
+    alarm = _Alarm("a dog", settings, None, None)
+    began = alarm.update(0.0, 0.6)
+    for time_s, present in ((1.0, 0.9), (2.0, 0.7)):
+        assert alarm.update(time_s, present) is None
+    ended = alarm.update(3.0, 0.1)
+    assert began is not None
+    assert ended is not None
+    assert (began.present, ended.present) == (0.6, 0.9)
+
+
+def test_quiet_second_begins_no_alert() -> None:
+    settings: Any = SimpleNamespace(min_present=0.5, for_s=1.0, pre_roll_s=0.0)
+    assert _Alarm("a dog", settings, None, None).update(0.0, 0.4) is None
 
 
 def test_probabilities_of_seconds_are_those_of_their_pictures_in_turn(colours: Path) -> None:
