@@ -13,7 +13,7 @@ QUERY: Any = SimpleNamespace(text="a dog")
 
 @pytest.fixture(autouse=True)
 def records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Videos 1 to 5, whose records are their ranks; video 4 has none. Two candidates are enough."""
+    """Videos 1 to 5, whose records are their ranks; video 4 has none. There are two candidates at least."""
     rows = [(1, 0.1), (2, 0.9), (3, 0.5), (4, None), (5, 0.7)]
     monkeypatch.setattr(module, "stream_rows", lambda *_: rows)
     monkeypatch.setitem(module.CLASSES, "speech", SimpleNamespace(rank=lambda records, query: records))
@@ -26,11 +26,12 @@ def candidates(top_k: int = 1, videos: set[int] | None = None, *with_words: int)
 
 
 def test_candidates_are_the_likeliest_videos() -> None:
-    assert candidates() == [2, 5]
+    assert candidates(top_k=2) == [2, 5]
 
 
-def test_there_are_as_many_candidates_as_moments_are_wanted() -> None:
-    assert candidates(top_k=3) == [2, 5, 3]
+@pytest.mark.parametrize(("top_k", "expected"), [(1, [2, 5]), (3, [2, 5, 3])])
+def test_there_are_as_many_candidates_as_moments_are_wanted(top_k: int, expected: list[int]) -> None:
+    assert candidates(top_k) == expected
 
 
 def test_videos_that_are_filtered_out_are_no_candidates() -> None:
