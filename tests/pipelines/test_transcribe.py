@@ -125,6 +125,22 @@ def test_gpu_has_a_cached_transcript_of_its_own(talk: Path, model: stub.StubMode
     assert len(model.tasks) == 2
 
 
+@pytest.mark.parametrize(("n_damaged", "n_made"), [(0, 1), (3, 2)], ids=["whole", "damaged"])
+def test_transcript_of_damaged_sound_is_made_again_each_time(
+    talk: Path, monkeypatch: pytest.MonkeyPatch, n_damaged: int, n_made: int
+) -> None:
+    made = list[Transcript]()
+
+    def recognize(*_: object) -> tuple[Transcript, int]:
+        made.append(Transcript((), None, None, 75.0))
+        return made[-1], n_damaged
+
+    monkeypatch.setattr("vidsum.pipelines.transcribe._recognize", recognize)
+    for _ in range(2):
+        assert len(vidsum.transcribe(talk).warnings) == 1 + bool(n_damaged)
+    assert len(made) == n_made
+
+
 def test_damaged_cached_transcript_is_made_again(talk: Path, model: stub.StubModel, tmp_path: Path) -> None:
     first = vidsum.transcribe(talk)
     (entry,) = (tmp_path / "home" / "transcript").iterdir()
