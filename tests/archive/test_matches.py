@@ -24,22 +24,22 @@ def matches_of(**options: Any) -> list[Match]:
 
 
 def test_moment_of_identical_files_is_in_the_first_of_them() -> None:
-    (found,) = matches_of()
-    assert found.video == "a.mp4"
+    (moment,) = matches_of()
+    assert moment.video == "a.mp4"
 
 
 def test_files_with_the_same_moment_are_listed_as_others() -> None:
-    (found,) = matches_of()
-    assert found.also == ("copy.mp4", "b.mp4")
+    (moment,) = matches_of()
+    assert moment.also == ("copy.mp4", "b.mp4")
 
 
 def test_moment_of_identical_files_is_in_each_on_demand() -> None:
-    assert [found.video for found in matches_of(duplicates=True)] == ["a.mp4", "copy.mp4"]
+    assert [moment.video for moment in matches_of(duplicates=True)] == ["a.mp4", "copy.mp4"]
 
 
 def test_picture_like_an_example_has_no_probability() -> None:
-    (found,) = matches_of(like=("a.jpg",))
-    assert (found.present, found.score) == (None, 0.9)
+    (moment,) = matches_of(like=("a.jpg",))
+    assert (moment.present, moment.score) == (None, 0.9)
 
 
 @pytest.mark.parametrize(

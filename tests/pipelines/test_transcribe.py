@@ -354,10 +354,10 @@ def test_english_transcript_in_the_cache_is_found_with_its_doubts(
     monkeypatch.setattr(
         "vidsum.pipelines.transcribe.find_cached", lambda _, facts: cached[facts["speech"]["translate"]]
     )
-    found = find_transcript({}, Extraction(), 0.0, english=True)
-    assert found is not None
-    assert found.translated
-    assert [part.uncertain for part in found.segments] == [False, True, True]
+    english = find_transcript({}, Extraction(), 0.0, english=True)
+    assert english is not None
+    assert english.translated
+    assert [part.uncertain for part in english.segments] == [False, True, True]
 
 
 def test_no_transcript_is_found_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.media import video_info
 from tests.program import check_schema
 from vidsum.errors import InputError, UsageError
 from vidsum.results.decisions import (
@@ -23,8 +22,8 @@ from vidsum.results.decisions import (
 from vidsum.results.edited_parts import LEAST_S, subtract_spans
 from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
-from vidsum.results.shots import MIN_CHAPTER_S, Chapter, Chapters, Shots
-from vidsum.results.summary import Removal, ScoredShot, Summary, Trim
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary, Trim
 
 LENGTH_S = 60.0
 TIMES = np.arange(0, LENGTH_S, 0.5)
@@ -210,146 +209,6 @@ def test_plan_of_highlights_has_their_number() -> None:
     assert {moment.interval for moment in edited.moments} == {(31, 35), (0, 2), (4, 6)}
 
 
-def trim() -> Trim:
-    removed = (Removal(0, 2, "silence"), Removal(20, 21, "filler", "um"), Removal(50, 60, "silence"))
-    provenance = {"vidsum": "0"}
-    return Trim(((2.0, 20.0), (21.0, 50.0)), removed, "loudness", -40.0, LENGTH_S, provenance=provenance)
-
-
-def test_gap_has_the_reason_of_the_removal_in_its_middle() -> None:
-    removed = apply_decisions(trim(), [take(20, 20.3)]).removed
-    assert removed[1] == Removal(20.3, 21, "filler", "um")
-
-
-def test_removed_part_that_is_put_back_is_no_longer_removed() -> None:
-    edited = apply_decisions(trim(), [take(20, 21)])
-    assert edited.segments == ((2, 50),)
-    assert edited.removed == (Removal(0, 2, "silence"), Removal(50, 60, "silence"))
-    check_document(edited)
-
-
-CUT_WORDS: Decision = {"action": "leave", "start_s": 30, "end_s": 31.5, "text": "you know"}
-
-
-def test_words_that_are_cut_are_removed_with_their_text() -> None:
-    edited = apply_decisions(trim(), [CUT_WORDS])
-    assert edited.segments == ((2, 20), (21, 30), (31.5, 50))
-    assert edited.removed[2] == Removal(30, 31.5, "deleted", "you know")
-
-
-def test_trimmed_film_before_decisions_comes_back() -> None:
-    assert original_of(apply_decisions(trim(), [CUT_WORDS])) == trim()
-
-
-def cut(start_s: float, end_s: float, text: str) -> Decision:
-    return {"action": "leave", "start_s": start_s, "end_s": end_s, "text": text}
-
-
-@pytest.mark.parametrize(
-    ("decisions", "text"),
-    [
-        ([cut(30, 31, "hello"), take(30, 31), cut(30, 31, "hello")], "hello"),
-        ([cut(30, 31, "hello"), move(21, 30, 21, 31), cut(30, 31, "hello")], "hello"),
-        ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
-        ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
-        ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
-        ([cut(30, 31, "hello"), take(30.499, 30.505)], "hello"),  # too short to be put back
-        ([take(20, 21), cut(20, 21, "um")], "um"),
-    ],
-)
-def test_words_that_are_cut_again_are_there_once(decisions: list[Decision], text: str) -> None:
-    removed = apply_decisions(trim(), decisions).removed
-    assert [part.text for part in removed if part.reason == "deleted"] == [text]
-
-
-def chapters() -> Chapters:
-    edges = (0.0, 15.0, 27.5, 40.0, 60.0)
-    parts = tuple(Chapter(*span, f"Part {number}") for number, span in enumerate(pairwise(edges), 1))
-    digest = "0" * 64
-    facts = {"prices": {"speech": 1.0}, "map_sha256": digest}
-    provenance = {"vidsum": "0", "extractor": "x", "chapters": facts}
-    video = video_info("film.mp4", duration_s=LENGTH_S)
-    return Chapters(parts, "speech", LENGTH_S, video=video, provenance=provenance)
-
-
-DECIDED: list[Any] = [
-    {"action": "rename", "start_s": 16, "title": " New \n na\x1bme "},
-    {"action": "merge", "start_s": 30},
-    move(0, 15, 0, 12.5),
-]
-
-
-def test_chapters_are_renamed_merged_and_moved_in_turn() -> None:
-    edited = apply_decisions(chapters(), DECIDED)
-    titles = [(part.start_s, part.end_s, part.title) for part in edited.chapters]
-    assert titles == [(0, 12.5, "Part 1"), (12.5, 40, "New name"), (40, 60, "Part 4")]
-
-
-def test_chapters_before_decisions_come_back() -> None:
-    assert original_of(apply_decisions(chapters(), DECIDED)) == chapters()
-
-
-def test_merge_leaves_three_chapters_at_least() -> None:
-    again = apply_decisions(chapters(), [*DECIDED, {"action": "merge", "start_s": 50}])
-    assert again.chapters == apply_decisions(chapters(), DECIDED).chapters
-
-
-@pytest.mark.parametrize(
-    ("at_s", "starts_s"), [(50, [0, 15, 27.5, 40, 50]), (55, [0, 15, 27.5, 40]), (40, [0, 15, 27.5, 40])]
-)
-def test_chapter_is_split_at_the_time_of_the_decision(at_s: float, starts_s: list[float]) -> None:
-    edited = apply_decisions(chapters(), [split(at_s, " New \n na\x1bme ")])
-    assert [part.start_s for part in edited.chapters] == starts_s
-    titles = [part.title for part in edited.chapters]
-    assert titles == ["Part 1", "Part 2", "Part 3", "Part 4", "New name"][: len(starts_s)]
-    assert original_of(edited) == chapters()
-
-
-def split(start_s: float, title: str) -> Any:
-    return {"action": "split", "start_s": start_s, "title": title}
-
-
-def rename(start_s: float, title: str) -> Any:
-    return {"action": "rename", "start_s": start_s, "title": title}
-
-
-@pytest.mark.parametrize(
-    ("decision", "by_hand"),
-    [
-        (rename(16, "New"), [False, True, False, False]),
-        (split(50, "New"), [False, False, False, True, True]),
-        ({"action": "merge", "start_s": 16}, [True, False, False]),
-        (move(15, 27.5, 15, 25), [False, True, True, False]),
-        (move(15, 27.5, 17, 27.5), [True, True, False, False]),
-    ],
-    ids=["rename", "split", "merge", "move the end", "move the start"],
-)
-def test_chapters_that_a_decision_changes_are_by_hand(decision: Any, by_hand: list[bool]) -> None:
-    (state,) = edit_groups(chapters(), [decision])
-    assert [part.by_hand for part in state.parts] == by_hand
-
-
-@pytest.mark.parametrize(
-    ("decision", "title"),
-    [(rename(16, " \n"), "Part 2"), (split(21, " "), "Part 2"), (rename(50, "Last"), "Part 2")],
-    ids=["renamed to nothing", "split without a title", "another is renamed"],
-)
-def test_chapter_keeps_its_title(decision: Any, title: str) -> None:
-    named = apply_decisions(chapters(), [decision]).chapters
-    assert next(part.title for part in named if part.start_s == 15) == title
-
-
-CHAPTERS = st.lists(
-    st.one_of(
-        st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),
-        st.builds(rename, CENTS, st.text(min_size=1)),
-        st.builds(split, CENTS, st.text(min_size=1)),
-        st.builds(lambda span, to: move(*span, *to), PAIRS, PAIRS),
-    ),
-    max_size=12,
-)
-
-
 def grounding() -> Grounding:
     speech = Moment(8.0, 12.0, 2.0, "speech", 0.8)
     queries = (
@@ -525,37 +384,3 @@ def test_highlights_do_not_overlap_after_any_decisions(decisions: list[Decision]
     assert times == sorted(times)
     assert set(times) <= edges_in(decisions)
     check_document(edited)
-
-
-@given(DECISIONS)
-def test_kept_and_removed_parts_are_the_whole_film_after_any_decisions(decisions: list[Decision]) -> None:
-    possible = [decision for decision in decisions if decision["action"] != "plan"]
-    edited = apply_decisions(trim(), possible)
-    spans = sorted([*edited.segments, *((part.start_s, part.end_s) for part in edited.removed)])
-    assert [start_s for start_s, _ in spans[1:]] == [end_s for _, end_s in spans[:-1]]  # all of the film
-    assert (spans[0][0], spans[-1][1]) == (0, LENGTH_S)
-    assert {edge_s for span in edited.segments for edge_s in span} <= edges_in(possible) | {2, 20, 21, 50}
-    check_document(edited)
-
-
-@given(st.integers(0, 6000))
-def test_merge_undoes_a_split(cents: int) -> None:
-    at_s = cents / 100
-    edited = apply_decisions(chapters(), [split(at_s, "New")])
-    is_split = len(edited.chapters) == 5
-    ends = [edge_s for part in chapters().chapters for edge_s in (part.start_s, part.end_s)]
-    assert is_split == all(abs(at_s - edge_s) >= MIN_CHAPTER_S for edge_s in ends)
-    merged = apply_decisions(chapters(), [split(at_s, "New"), {"action": "merge", "start_s": at_s}])
-    if is_split:
-        assert merged.chapters == chapters().chapters
-
-
-@given(CHAPTERS)
-def test_chapters_have_no_gap_after_any_decisions(decisions: list[Any]) -> None:
-    edited = apply_decisions(chapters(), decisions)
-    edges = [part.start_s for part in edited.chapters] + [edited.chapters[-1].end_s]
-    assert (edges[0], edges[-1]) == (0, LENGTH_S)
-    assert all(after - before >= MIN_CHAPTER_S - 1e-6 for before, after in pairwise(edges))
-    assert [part.end_s for part in edited.chapters] == edges[1:]
-    assert len(edited.chapters) >= 3
-    assert all(part.title for part in edited.chapters)

@@ -15,18 +15,18 @@ INFO = replace(video_info("film.mkv", width=640, height=480), container="matrosk
 
 
 def decoded_size(monkeypatch: pytest.MonkeyPatch, *sizes: tuple[int, int]) -> tuple[int, int]:
-    """The size that decord is asked for."""
-    asked = list[tuple[int, int]]()
+    """The size in which decord is to decode."""
+    sizes_read = list[tuple[int, int]]()
 
     def refuse(path: str, width: int, height: int) -> Any:
-        asked.append((width, height))
+        sizes_read.append((width, height))
         raise RuntimeError
 
     monkeypatch.setattr(reader.decord, "VideoReader", refuse)
     samplings = [Sampling(2.0, Exact(*size)) for size in sizes]
     with pytest.raises(CannotReadError, match="decord fails on it"):
         list(reader.read_samples(INFO, samplings, Jumps(), DecodeLog()))
-    return asked[0]
+    return sizes_read[0]
 
 
 def test_decord_decodes_in_the_size_that_all_samplings_share(monkeypatch: pytest.MonkeyPatch) -> None:
