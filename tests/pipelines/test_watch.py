@@ -37,6 +37,14 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return film(tmp_path_factory.mktemp("watch") / "film.mp4")
 
 
+def test_row_of_a_second_is_the_mean_of_its_pictures() -> None:
+    live = LiveEvidence.__new__(LiveEvidence)  # without a space
+    live._map = live._names = live.actions = live._last = None
+    live._min_cosine, live._match = 0.0, SimpleNamespace(add=lambda row, *_, **__: row)
+    row = live.present(np.array([[1, 0], [0, 1], [0, 1]], np.float32), None)
+    assert row == pytest.approx(np.array([1, 2]) / np.sqrt(5))
+
+
 def test_alert_has_the_highest_probability_since_it_began() -> None:
     settings: Any = SimpleNamespace(min_present=0.5, for_s=1.0, pre_roll_s=0.0)
     alarm = _Alarm("a dog", settings, None, None)
