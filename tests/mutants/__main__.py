@@ -93,21 +93,29 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-def find_failure(tests: Sequence[str], copy: Path) -> Sequence[str]:
-    """Return the first test that fails in a copy of the project; all of them if they do not end in time."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", _ALL, *tests]
+def find_failure(tests: Sequence[str], copy: Path) -> str:
+    """Return the first test that fails in a copy of the project, or does not end in time; empty if none."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", _ALL]
     environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    try:
-        run = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired:
-        return tests
-    if run.returncode not in (0, 1, 2):  # 2: a module cannot be imported
-        raise RuntimeError(f"{tests}: pytest ended with {run.returncode}: {run.stdout[-400:]}")
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+?\.py)(::[^\s\[]+)?", run.stdout, re.MULTILINE)
-    return ["".join(name) for name in failed[:1]] or (tests if run.returncode else ())
+    for test in tests:  # one by one: pytest runs a file with its folder, if both are given
+        try:
+            run = subprocess.run(
+                [*command, test],
+                cwd=copy,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired:
+            return test
+        if run.returncode not in (0, 1, 2, 5):  # 2: a module cannot be imported; 5: all tests are left out
+            raise RuntimeError(f"{test}: pytest ended with {run.returncode}: {run.stdout[-400:]}")
+        if run.returncode in (1, 2):
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+?\.py)(::[^\s\[]+)?", run.stdout, re.MULTILINE)
+            return "".join(failed.groups(default="")) if failed else test
+    return ""
 
 
 def check(mutants: Sequence[Mutant], jobs: int) -> list[Outcome]:
@@ -126,18 +134,17 @@ def check(mutants: Sequence[Mutant], jobs: int) -> list[Outcome]:
                 path.write_text(mutant.plant(right), "utf-8")
                 failure = find_failure(tests, copy)
                 path.write_text(right, "utf-8")
-                is_found = bool(failure) and not find_failure(failure, copy)
+                is_found = bool(failure) and not find_failure([failure], copy)
                 state = "found" if is_found else "tests fail anyway" if failure else "SURVIVED"
             finally:
                 copies.put(copy)
-            test = " ".join(failure)  # several if they did not end in time
             print(
                 f"{number + 1}/{len(mutants)} {state}: {mutant.file} {mutant.function}: {mutant.wrong}",
-                f"    {test or 'no test failed'}",
+                f"    {failure or 'no test failed'}",
                 sep="\n",
                 flush=True,
             )
-            return Outcome(state, test)
+            return Outcome(state, failure)
 
         with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(run, range(len(mutants))))

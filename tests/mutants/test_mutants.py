@@ -36,9 +36,27 @@ def test_no_fault_is_drawn_twice() -> None:
     assert sorted(map(str, draw(MUTANTS, len(MUTANTS) + 1, seed=0))) == sorted(map(str, MUTANTS))
 
 
-@pytest.mark.deep
-def test_name_of_the_first_failing_test_is_given_without_its_parameters(tmp_path: Path) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with two files of tests that fail."""
     tests = "import pytest\n\n\ndef test_fine():\n    pass\n\n\n"
     tests += "@pytest.mark.parametrize('n', [1, 2])\ndef test_even(n):\n    assert n == 2\n"
-    (tmp_path / "test_numbers.py").write_text(tests)
-    assert find_failure(["test_numbers.py"], tmp_path) == ["test_numbers.py::test_even"]
+    (tmp_path / "tests").mkdir()
+    for name in ("far", "near"):
+        (tmp_path / "tests" / f"test_{name}.py").write_text(tests)
+    return tmp_path
+
+
+@pytest.mark.deep
+def test_first_failing_test_is_named_without_its_parameters(project: Path) -> None:
+    assert find_failure(["tests"], project) == "tests/test_far.py::test_even"
+
+
+@pytest.mark.deep
+def test_file_that_comes_first_runs_before_its_folder(project: Path) -> None:
+    assert find_failure(["tests/test_near.py", "tests"], project) == "tests/test_near.py::test_even"
+
+
+@pytest.mark.deep
+def test_passing_tests_have_no_failure(project: Path) -> None:
+    assert find_failure(["tests/test_near.py::test_fine"], project) == ""
