@@ -240,7 +240,7 @@ PROGRAM = """
 import sys
 from vidsum.errors import InputError
 from vidsum.video.frames import LongSide, Sampling
-from vidsum.video.live import IDLE_S, parse_source, read_live
+from vidsum.video.live import parse_source, read_live
 for url in sys.argv[1:]:
     source = parse_source(url, idle_s=0.1)
     try:
