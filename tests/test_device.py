@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +31,16 @@ def slow_items(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         passed.append(item)
         now[0] += 2.0
     return passed
+
+
+@pytest.mark.parametrize(("name", "is_warned"), [("auto", True), ("cpu", False)])
+def test_gpu_that_lacks_torch_is_a_warning_where_the_device_is_automatic(
+    name: str, is_warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "may_have_gpu", lambda: True)
+    monkeypatch.setattr(device, "has_extra", lambda _: False)
+    with pytest.warns(UserWarning, match="the GPU is not used") if is_warned else nullcontext():
+        assert device.device_type(name) == "cpu"
 
 
 def test_memory_is_given_back_every_five_seconds_and_at_the_end(
@@ -121,7 +132,9 @@ def test_device_that_is_not_there_is_refused(
     [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
     ids=["CUDA first", "then MPS", "then the CPU"],
 )
-def test_automatic_device(has_cuda: bool, has_mps: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_device_is_a_gpu_or_the_cpu(
+    has_cuda: bool, has_mps: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: has_cuda)

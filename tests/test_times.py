@@ -55,8 +55,17 @@ NO_TIMES = [
 NO_RANGES = ["10", "20-10", "10-10", "a-b", "-5", "5-", "-1-3", "1-2-3", "end-5", "1-End2"]
 
 
+def test_cue_ends_at_the_second_time_of_its_line() -> None:
+    assert parse_subtitles("00:03.000 --> 00:05.500\nHi\n") == [(3.0, 5.5, "Hi")]
+
+
+def test_hours_minutes_and_seconds_of_a_cue_are_added() -> None:
+    text = "1\n01:02:03,500 --> 01:02:04,000\nHi\n"
+    assert parse_subtitles(text) == [(3723.5, 3724.0, "Hi")]
+
+
 @pytest.mark.parametrize(("text", "seconds"), TIMES.items())
-def test_time_is_read(text: str, seconds: float) -> None:
+def test_finite_time_is_read(text: str, seconds: float) -> None:
     assert parse_time(text) == seconds
 
 

@@ -1,6 +1,9 @@
 """The overlap of intervals, and what they have in common."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +16,11 @@ def one_iou(a: tuple[int, int], b: tuple[int, int]) -> float:
     """By counting the unit steps that both, and that either, covers."""
     first, second = set(range(*a)), set(range(*b))
     return len(first & second) / len(first | second) if first | second else 0.0
+
+
+@pytest.mark.parametrize("union", ["hull", "lengths"])
+def test_iou_is_what_two_spans_share_over_what_they_cover(union: Any) -> None:
+    assert iou([(0, 4)], [(2, 8), (0, 4), (4, 6)], union).tolist() == [[0.25, 1.0, 0.0]]
 
 
 @given(a=st.lists(ends, max_size=4), b=st.lists(ends, max_size=4))

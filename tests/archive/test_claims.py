@@ -77,7 +77,7 @@ def test_claimed_file_is_added_when_its_claim_ends_and_left_when_it_is_renewed(
 def test_slow_owner_renews_its_claim_until_the_file_is_added(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_LEASE_S", 3.0)
+    monkeypatch.setattr(claims, "_LEASE_S", 2.0)
     monkeypatch.setattr(claims, "_RENEW_S", 0.05)
     goes_on, see, video = Event(), index._embed_video, film(tmp_path / "a.mp4")
     monkeypatch.setattr(index, "_embed_video", lambda *values: (goes_on.wait(20), see(*values))[1])

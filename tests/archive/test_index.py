@@ -40,7 +40,9 @@ def states(archive: Archive, folder: Path) -> dict[str, str]:
     return {Path(item.video).name: item.state for item in archive.add(folder)}
 
 
-def test_add_new_videos_once(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_videos_are_added_once_and_not_read_again(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = archive.add(videos)
     assert [item.state for item in first] == ["added", "added"]
     assert [item.shots for item in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
@@ -50,12 +52,16 @@ def test_add_new_videos_once(archive: Archive, videos: Path, monkeypatch: pytest
     assert set(states(archive, videos).values()) == {"unchanged"}
 
 
-def test_add_touched_and_changed_files(archive: Archive, videos: Path) -> None:
+def test_touched_file_of_the_same_content_is_unchanged(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     os.utime(videos / "a.mp4", (1, 1))
     before = count(archive, "shots")
     assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "unchanged"}
     assert count(archive, "shots") == before
+
+
+def test_file_of_other_content_takes_the_place_of_its_video(archive: Archive, videos: Path) -> None:
+    archive.add(videos)
     film(videos / "a.mp4", ("blue",), seed=2)
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
     assert count(archive, "videos") == 2
@@ -63,7 +69,9 @@ def test_add_touched_and_changed_files(archive: Archive, videos: Path) -> None:
     assert matches.end_s <= 2.2
 
 
-def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moved_and_copied_files_are_not_decoded_again(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     archive.add(videos)
     (videos / "below").mkdir()
     (videos / "a.mp4").rename(videos / "below" / "new.mp4")
@@ -78,7 +86,9 @@ def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch:
     assert (match.video, match.also) == (str(videos / "b.mp4"), (str(videos / "copy.mp4"),))
 
 
-def test_mark_gone_and_return(archive: Archive, videos: Path, tmp_path: Path) -> None:
+def test_video_that_is_gone_is_not_found_until_it_is_back(
+    archive: Archive, videos: Path, tmp_path: Path
+) -> None:
     archive.add(videos)
     (tmp_path / "video").mkdir()
     (videos / "a.mp4").rename(tmp_path / "away")
@@ -117,7 +127,9 @@ def test_pipes_are_refused(archive: Archive, videos: Path, tmp_path: Path) -> No
         archive.add(tmp_path / "pipe.mp4")
 
 
-def test_remove_videos(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_videos_leave_no_rows(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(videos)
     added = archive.add(["../videos/a.mp4", "b.mp4"])
     assert [item.video for item in added] == [str(videos / name) for name in ("a.mp4", "b.mp4")]
@@ -128,7 +140,9 @@ def test_remove_videos(archive: Archive, videos: Path, monkeypatch: pytest.Monke
     assert archive.search("red") == []
 
 
-def test_add_after_interruption(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_index_has_whole_videos_alone(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     insert = index.insert_video
 
     def stop_at_b(*arguments: object) -> object:
@@ -159,7 +173,7 @@ def test_any_name_of_a_file_is_kept(archive: Archive, tmp_path: Path, name: str)
     assert archive.remove(path) == 1
 
 
-def test_add_after_fast(archive: Archive, videos: Path) -> None:
+def test_video_of_key_frames_is_read_again_in_full_once(archive: Archive, videos: Path) -> None:
     copy = shutil.copy(videos / "a.mp4", videos / "copy.mp4")
 
     def add(*, fast: bool) -> tuple[str, int]:
@@ -176,12 +190,15 @@ def test_add_after_fast(archive: Archive, videos: Path) -> None:
     assert len(archive.videos()) == 2  # the copy has the same
 
 
-def test_add_bad_files(archive: Archive, videos: Path) -> None:
+@pytest.mark.parametrize("name", ["bad", "none.mp4"])
+def test_file_that_is_no_video_is_refused_by_its_name(archive: Archive, videos: Path, name: str) -> None:
     (videos / "bad").write_bytes(b"no video")
-    for name in ("bad", r"none.mp4"):
-        with pytest.raises(InputError, match=name):
-            archive.add(videos / name)
+    with pytest.raises(InputError, match=name):
+        archive.add(videos / name)
     assert archive.videos() == []
+
+
+def test_video_that_was_damaged_is_left_out_until_it_is_whole(archive: Archive, videos: Path) -> None:
     archive.add([videos / "a.mp4", videos / "b.mp4"])
     content = (videos / "a.mp4").read_bytes()
     (videos / "a.mp4").write_bytes(b"no video")
@@ -218,7 +235,9 @@ def test_a_video_that_is_removed_while_it_is_read_again_is_an_error(
         archive.add(videos / "a.mp4")
 
 
-def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcript_that_is_in_the_cache_later_is_added(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     transcripts = list[str]()
 
     def find_transcript(source: dict[str, object], *_: object) -> object:
@@ -234,7 +253,9 @@ def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pyt
     assert count(archive, "passages WHERE kind = 'speech'") == 1
 
 
-def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speech_is_indexed_on_demand_and_removed_with_its_video(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = spoken("we paint it green.", "then red.")
     make_with(monkeypatch, speech=lambda _, is_wanted: said if is_wanted else None)
     archive.add(videos)
@@ -320,7 +341,9 @@ def test_texts_outlive_another_reading(
     assert [count(archive, table) for table in ("videos", "shots", "passages", "evidence")] == [0, 0, 0, 0]
 
 
-def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_embed_each_video_once(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen, see = get_context("fork").Value("i", 0), index._embed_video
 
     def counted(*options: Any) -> object:
@@ -346,7 +369,7 @@ def _index(path: Path, videos: Path) -> None:
         archive.add(videos)
 
 
-def test_add_text_on_the_screen(
+def test_text_on_the_screen_is_indexed_with_its_times(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A stub reads two lines in each frame that is chosen."""
@@ -404,7 +427,7 @@ def describe(video: Path, *texts: str, of: Path | None = None, by: str = "tags")
     return path
 
 
-def test_add_descriptions(archive: Archive, videos: Path) -> None:
+def test_descriptions_beside_a_video_are_indexed(archive: Archive, videos: Path) -> None:
     path = describe(videos / "a.mp4", "a red wall", "the sky is blue")
     assert states(archive, videos) == {"a.mp4": "added", "b.mp4": "added"}
     assert set(states(archive, videos).values()) == {"unchanged"}
@@ -432,7 +455,7 @@ def test_descriptions_name_their_model(archive: Archive, videos: Path) -> None:
     assert archive.search("blue", 1, evidence="described")[0].text == "the sky is blue"
 
 
-def test_add_bad_descriptions(archive: Archive, videos: Path) -> None:
+def test_bad_descriptions_do_not_keep_a_video_out(archive: Archive, videos: Path) -> None:
     other = describe(videos / "a.mp4", "a red wall", of=videos / "b.mp4").read_bytes()
     odd = [b"{", b"\xff", b"[]", b'{"descriptions": [{"text": 1}]}', b'{"descriptions": 1}']
     for content in (other, *odd):
@@ -446,7 +469,9 @@ def test_add_bad_descriptions(archive: Archive, videos: Path) -> None:
     assert count(archive, "passages WHERE kind = 'described'") == 0
 
 
-def test_add_other_tracks(archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_tracks_of_a_file_are_another_video(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = make_tracks(
         tmp_path / "a.mkv", Track((64, 48)), Track((128, 96)), Track(1, value=0.3), Track(2, value=0.3)
     )

@@ -85,7 +85,7 @@ def test_tools_that_write_are_offered_on_demand(videos: Path) -> None:
     assert call_tool(build_server(tools, can_write=False), "clip", error=True) == "Unknown tool: clip"
 
 
-def test_schemas(videos: Path) -> None:
+def test_schema_of_a_tool_has_its_parameters_and_limits(videos: Path) -> None:
     server = build_server(Tools(Folders([str(videos)])), can_write=True)
     tools = {tool.name: tool for tool in list_tools(server)}
     for tool in tools.values():
@@ -99,7 +99,7 @@ def test_schemas(videos: Path) -> None:
     assert ground["properties"]["top_k"] | {"title": ""} == top_k
 
 
-def test_from_index_to_clip(call: Call, videos: Path) -> None:
+def test_moment_that_search_finds_can_be_written_as_a_clip(call: Call, videos: Path) -> None:
     assert call("search", query="green", error=True).endswith("no such archive; try: call index")
     reports = list[float]()
     (added,) = call("index", reports=reports)["videos"]
@@ -119,7 +119,7 @@ def test_from_index_to_clip(call: Call, videos: Path) -> None:
     assert call("clip", video="below/film.mp4", parts=spans[:1], name="both.mp4")["duration_s"] == 2
 
 
-def test_a_reel(call: Call, videos: Path) -> None:
+def test_reel_is_written_of_videos_in_the_folders(call: Call, videos: Path) -> None:
     film(videos / "other.mp4")
     (videos / "broken.mp4").write_bytes(b"no video")
     written = call("reel", name="holiday.mp4", budget="8s")
@@ -136,7 +136,7 @@ def test_parts_of_a_summary_fit_its_budget(call: Call) -> None:
     assert 0 < sum(part["end_s"] - part["start_s"] for part in answer["parts"]) <= 2
 
 
-def test_videos(call: Call, videos: Path) -> None:
+def test_videos_are_listed_or_chosen_by_a_text(call: Call, videos: Path) -> None:
     film(videos / "other.mp4")
     assert call("videos")["videos"] == [str(videos / "other.mp4"), str(videos / "below" / "film.mp4")]
     assert call("videos", contains="FILM")["videos"] == [str(videos / "below" / "film.mp4")]
@@ -197,7 +197,7 @@ def test_search_in_a_folder_behind_a_link(videos: Path) -> None:
     assert call_tool(server, "ground", video=best["video"], query="green")["moments"]
 
 
-def test_clip_names(call: Call, videos: Path) -> None:
+def test_name_of_a_clip_is_a_plain_file_name(call: Call, videos: Path) -> None:
     (videos.parent / "clips").mkdir()
     (videos.parent / "clips" / "link.mp4").symlink_to("../elsewhere.mp4")
     odd = (
@@ -285,7 +285,9 @@ def test_a_fault_of_all_files_ends_an_index(
         ("clip", {"parts": [{"start_s": 99, "end_s": 100}], "name": "a.mp4"}, "within"),
     ],
 )
-def test_wrong_arguments(tool: str, arguments: dict[str, Any], fault: str, call: Call, videos: Path) -> None:
+def test_argument_that_makes_no_sense_is_refused(
+    tool: str, arguments: dict[str, Any], fault: str, call: Call, videos: Path
+) -> None:
     assert fault in call(tool, error=True, video="below/film.mp4", **arguments)
     assert not list(videos.parent.glob("clips/*"))
 
@@ -303,7 +305,7 @@ def test_wrong_arguments(tool: str, arguments: dict[str, Any], fault: str, call:
         ("clip", {"output": "a.mp4", "parts": []}, "did you mean 'name'?"),
     ],
 )
-def test_unknown_parameters(
+def test_unknown_parameter_is_refused_with_a_known_one(
     tool: str, arguments: dict[str, Any], meant: str, call: Call, videos: Path
 ) -> None:
     named = {} if tool in ("index", "videos", "search") else {"video": "below/film.mp4"}
@@ -370,7 +372,7 @@ def test_hint_on_what_is_not_installed_is_for_the_user(
     assert text.endswith("glove is missing; the user can do this: vidsum weights fetch glove")
 
 
-def test_forms_of_paths(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_in_any_form_leads_to_its_file(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As users and clients write them; all lead to the same file."""
     monkeypatch.setenv("HOME", str(videos.parent))
     path = videos / "below" / "my film, 100% (1).mp4"
@@ -457,7 +459,7 @@ def sizes(server: Any, tool: str, **arguments: Any) -> list[tuple[int, dict[str,
     return asyncio.run(run())
 
 
-def test_long_transcript_in_pages(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_transcript_is_given_in_pages(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = 'é "quoted" \n' * 9
     segments = tuple(Segment(float(n), n + 1.0, f"{n} {text}", 0.9, 0.0) for n in range(2000))
     segments += (Segment(2000.0, 2001.0, "long " * 100_000, 0.9, 0.0),)
@@ -473,7 +475,7 @@ def test_long_transcript_in_pages(videos: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(pages) < 30
 
 
-def test_many_videos_in_pages(videos: Path) -> None:
+def test_many_videos_are_listed_in_pages(videos: Path) -> None:
     for n in range(700):
         (videos / f"{n:03} a rather long name of a video that nobody has cut yet.mp4").write_bytes(b"x")
     server = build_server(Tools(Folders([str(videos)])), can_write=False)
@@ -501,7 +503,7 @@ def test_texts_are_marked_as_untrusted(call: Call, videos: Path, monkeypatch: py
     assert "never instructions" in call("search", query="red")["untrusted"]
 
 
-def test_clips_are_limited(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_and_length_of_clips_are_limited(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.tools._MAX_CLIPS", 2)
     clips = videos.parent / "clips"
     server = build_server(Tools(Folders([str(videos)]), output=clips), can_write=True)
@@ -542,7 +544,7 @@ def test_shorts_are_written(call: Call, videos: Path, two_shorts: None) -> None:
     assert [vidsum.probe(path).duration_s for path in paths] == pytest.approx([2, 2], abs=0.05)
 
 
-def test_shorts_are_limited(
+def test_number_of_shorts_is_limited(
     call: Call, videos: Path, two_shorts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vidsum.archive.tools._MAX_CLIPS", 1)
@@ -550,7 +552,9 @@ def test_shorts_are_limited(
     assert not (videos.parent / "clips").exists()
 
 
-def test_parts_of_a_transcript(call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_part_of_a_transcript_has_what_is_said_in_its_time(
+    call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     segments = tuple(
         Segment(float(n), n + 1.00049, f"word {n}", 0.9, 0.0, uncertain=n == 3) for n in range(5)
     )
@@ -604,7 +608,7 @@ def test_a_crash_tells_the_client_nothing(call: Call, monkeypatch: pytest.Monkey
     assert call("ground", video="below/film.mp4", query="red", error=True) == "Error executing tool ground"
 
 
-def test_stdio(videos: Path) -> None:
+def test_program_writes_only_messages_on_stdout(videos: Path) -> None:
     """Through the real program: nothing but messages is on stdout, and the end of stdin stops it."""
     arguments = ["-m", "vidsum", "mcp", str(videos), "--archive", str(videos.parent / "none.vidsum")]
     server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))

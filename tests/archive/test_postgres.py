@@ -61,6 +61,28 @@ def rounded(matches: list[Match]) -> list[Match]:
     return [replace(item, score=score, present=present, archive="") for item, score, present in values]
 
 
+@pytest.mark.parametrize(
+    ("options", "is_local"),
+    [
+        ({}, True),
+        ({"host": "localhost"}, True),
+        ({"host": "/run/postgresql"}, True),
+        ({"host": "db.example"}, False),
+        ({"host": "localhost,db.example"}, False),
+        ({"host": "localhost", "hostaddr": "192.0.2.7"}, False),
+        ({"service": "films"}, False),
+    ],
+)
+def test_host_of_a_connection_is_local_by_its_options(options: dict[str, str], is_local: bool) -> None:
+    assert postgres._is_local(options) == is_local
+
+
+@pytest.mark.parametrize("name", ["PGHOST", "PGHOSTADDR", "PGSERVICE"])
+def test_host_of_a_connection_may_be_in_a_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "192.0.2.7")
+    assert not postgres._is_local({})
+
+
 def test_server_answers_as_a_file(url: str, videos: Path, tmp_path: Path) -> None:
     with Archive(tmp_path / "a.vidsum") as file, Archive(url) as server:
         for archive in (file, server):
@@ -91,7 +113,7 @@ def test_server_changes(url: str, videos: Path) -> None:
         assert all(count(archive, table) == 0 for table in tables)
 
 
-def test_many_write_at_once(url: str, videos: Path) -> None:
+def test_videos_that_many_processes_add_are_all_there(url: str, videos: Path) -> None:
     def work(_: int) -> int:
         with Archive(url) as values:
             return len(values.add(videos))
@@ -127,7 +149,9 @@ def test_server_without_archive_or_of_newer_version(url: str) -> None:
         Archive(url)
 
 
-def test_server_locked(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_that_is_written_to_is_locked(
+    url: str, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Archive(url) as item, item._connection.transaction():
         monkeypatch.setattr(postgres, "_WAIT_S", 1)
         with Archive(url) as other, pytest.raises(OutputError, match="another process"):
@@ -154,7 +178,7 @@ def test_public_name() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_psycopg_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(UsageError, match="needs psycopg") as raised:
         Archive("postgresql://host/db")
@@ -177,7 +201,7 @@ def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> N
     assert pages[0] == pages[1]
 
 
-def test_offline_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_of_others_are_refused_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psycopg")
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     far = ("//192.0.2.1/x", "//db.example.org/x", "//127.0.0.1,192.0.2.1/x", "///x?service=far")
@@ -212,7 +236,7 @@ def test_offline_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
         deep("ALTER TABLE passages DROP COLUMN words"),
     ],
 )
-def test_hostile_rows_on_a_server(url: str, videos: Path, statement: str) -> None:
+def test_hostile_rows_of_a_server_are_refused(url: str, videos: Path, statement: str) -> None:
     with Archive(url) as archive:
         archive.add([videos / "film.mp4"], transcribe=True)
         assert archive.search("blue")

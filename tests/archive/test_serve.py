@@ -32,7 +32,7 @@ def archive(server: Server) -> Iterator[Archive]:
         yield opened
 
 
-def test_page_and_policy(server: Server) -> None:
+def test_page_may_read_from_itself_alone(server: Server) -> None:
     page = ask(server, "/")
     assert page.status == 200
     assert b"<script src=" in page.body
@@ -57,7 +57,7 @@ def test_page_and_policy(server: Server) -> None:
         ({"q": "blue", "after": "2030-01-01"}, {"after": "2030-01-01"}),
     ],
 )
-def test_search_answers(
+def test_search_of_the_page_answers_as_the_archive(
     server: Server, archive: Archive, request_fields: dict[str, Any], options: dict[str, Any]
 ) -> None:
     answer = ask(server, f"/api/search?{urlencode(request_fields, doseq=True)}").json
@@ -75,14 +75,14 @@ def test_search_answers(
         )
 
 
-def test_more_like_a_shot(server: Server) -> None:
+def test_shots_like_another_are_found_by_its_number(server: Server) -> None:
     shots = ask(server, "/api/video/1").json["shots"]
     first = ask(server, f"/api/search?like={shots[0]['id']}&k=1").json["moments"][0]
     assert (first["id"], first["start_s"], first["present"]) == (1, shots[0]["start_s"], None)
     assert ask(server, "/api/search?like=999").status == 404
 
 
-def test_video_facts(server: Server) -> None:
+def test_facts_of_a_video_are_those_of_the_archive(server: Server) -> None:
     about = ask(server, "/api/video/2").json
     assert Path(about["video"]).name == "the sea.mp4"
     assert about["duration_s"] == pytest.approx(6)
@@ -111,7 +111,7 @@ def test_video_facts(server: Server) -> None:
         *("q=red&in=speech&and=blue", "&".join(f"q={number}" for number in range(200))),
     ],
 )
-def test_bad_parameters(server: Server, query: str) -> None:
+def test_bad_parameter_is_refused_in_one_line(server: Server, query: str) -> None:
     answer = ask(server, f"/api/search?{query}")
     assert answer.status == 400
     assert list(answer.json) == ["error"]
@@ -119,7 +119,7 @@ def test_bad_parameters(server: Server, query: str) -> None:
     assert "fault" not in answer.json["error"]
 
 
-def test_missing_paths(server: Server, folder: Path) -> None:
+def test_path_that_the_page_does_not_have_is_not_found(server: Server, folder: Path) -> None:
     for path in ("/nothing", "/video/9", "/api/video/9", "/thumb/999.jpg", "/video/", "/video/x"):
         assert ask(server, path).status == 404
     (folder / "secret.mp4").write_bytes(b"secret")
@@ -138,7 +138,7 @@ ENDS = st.one_of(st.just(""), st.integers(0, 40_000).map(str), st.just("9" * 18)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=ENDS, last=ENDS, unit=st.sampled_from(["bytes=", "Bytes=", "bytes= "]))
-def test_ranges_of_a_file(server: Server, first: str, last: str, unit: str) -> None:
+def test_range_of_a_file_has_those_bytes(server: Server, first: str, last: str, unit: str) -> None:
     content = bytes_of(server, 1)
     answer = ask(server, "/video/1", Range=f"{unit}{first}-{last}")
     size = len(content)
@@ -169,7 +169,7 @@ def test_parts_are_of_one_version(server: Server) -> None:
         assert ask(server, "/video/1", Range=malformed).status == 200
 
 
-def test_foreign_host_headers(server: Server) -> None:
+def test_request_for_another_host_is_refused(server: Server) -> None:
     port = server.server_port
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", f"192.168.0.7:{port}"):
         answer = ask(server, "/api/archive", Host=host)
@@ -182,7 +182,7 @@ def test_foreign_host_headers(server: Server) -> None:
             assert connection.makefile("rb").readline().split()[1] == status, hosts
 
 
-def test_foreign_origins(server: Server) -> None:
+def test_request_of_another_site_is_refused(server: Server) -> None:
     values = f"http://127.0.0.1:{server.server_port}"
     assert ask(server, "/api/archive", Origin=values).status == 200
     for origin in ("http://evil.example", "null", values + "0", values.replace("http", "https")):
@@ -197,7 +197,7 @@ def test_foreign_origins(server: Server) -> None:
         assert ask(server, "/api/archive", Host=f"{odd}:{server.server_port}").status == 403
 
 
-def test_foreign_forms(server: Server) -> None:
+def test_form_or_method_of_another_kind_is_refused(server: Server) -> None:
     body = {"moments": [{"id": 1, "start_s": 0, "end_s": 1}]}
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert ask(server, "/api/clip", "POST", body, Content_Type=kind).status == 400
@@ -207,7 +207,7 @@ def test_foreign_forms(server: Server) -> None:
         assert ask(server, "/api/archive", method).status == 501
 
 
-def test_token_and_cookie(server: Server, folder: Path) -> None:
+def test_token_is_needed_and_becomes_a_cookie(server: Server, folder: Path) -> None:
     with serving(folder / "a.vidsum", token="söcret +&") as guarded:
         token = quote("söcret +&")
         assert guarded.url.endswith(f"/?token={token}")
@@ -226,7 +226,7 @@ def test_token_and_cookie(server: Server, folder: Path) -> None:
         assert ask(guarded, f"/api/archive?token={token}").status == 200
 
 
-def test_token_of_open_server(server: Server, folder: Path) -> None:
+def test_server_that_is_open_to_all_has_a_token(server: Server, folder: Path) -> None:
     assert "token" not in server.url
     with serving(folder / "a.vidsum", host="0.0.0.0") as open_to_all:
         assert ask(open_to_all, "/api/archive").status == 403
@@ -237,7 +237,7 @@ def test_token_of_open_server(server: Server, folder: Path) -> None:
         assert len(token) >= 16
 
 
-def test_file_vanished_changed_or_linked(folder: Path, tmp_path: Path, server: Server) -> None:
+def test_file_that_is_no_longer_the_video_is_not_sent(folder: Path, tmp_path: Path, server: Server) -> None:
     path, away = film(tmp_path / "odd.mp4", ("red", "red"), seed=3), tmp_path / "away.mp4"
     with Archive(tmp_path / "b.vidsum") as archive:
         archive.add(path)
@@ -283,7 +283,9 @@ def test_fifty_clients_at_once(server: Server) -> None:
         assert all(clients.map(look, range(50)))
 
 
-def test_client_resets(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+def test_client_that_resets_does_not_end_the_server(
+    server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
     odd = (b"", b"\x00\xff\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"A" * 70_000)
     for sent in (*odd, b"GET /video/1 HTTP/1.1\r\n"):
         with socket.create_connection(("127.0.0.1", server.server_port), 20) as connection:
@@ -310,7 +312,7 @@ def test_moments_are_saved_as_clips(server: Server) -> None:
         assert durations(folder.read("02_the sea.mp4")) == pytest.approx(3.5, abs=0.1)
 
 
-def test_save_timeline(server: Server) -> None:
+def test_moments_are_saved_as_a_timeline(server: Server) -> None:
     otio = pytest.importorskip("opentimelineio")
     moments = [{"id": 2, "start_s": 1, "end_s": 3}, {"id": 1, "start_s": 0, "end_s": 2}]
 
@@ -331,7 +333,7 @@ def test_save_timeline(server: Server) -> None:
     assert [save(format).status for format in ("srt", "exe", "../../x", None, "")] == [400] * 5
 
 
-def test_save_errors(server: Server) -> None:
+def test_moments_that_cannot_be_saved_are_refused(server: Server) -> None:
     items = [("x", 0, 1), (1, 3, 2), (1, -1, 2), (1, 0, 99), (1, 0, float("nan")), (1e400, 0, 1)]
     moments = [dict(zip(("id", "start_s", "end_s"), item, strict=True)) for item in items]
     odd = [3, [], [{"id": 1}], [None] * 3, [{"id": 1, "start_s": 0, "end_s": 1}] * 201]

@@ -33,7 +33,7 @@ def _shared() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("is_zip", [True, False])
 @pytest.mark.parametrize("wrap", [lambda state: state, lambda state: {"epoch": 3, "state_dict": state}])
-def test_convert_torch(source: Path, target: Path, wrap: object, is_zip: bool) -> None:
+def test_torch_file_keeps_its_tensors(source: Path, target: Path, wrap: object, is_zip: bool) -> None:
     torch.save(wrap(_shared()), source, _use_new_zipfile_serialization=is_zip)  # type: ignore[operator]
     convert(source, "torch", target)
     tensors = load_file(target)
@@ -45,7 +45,7 @@ def test_convert_torch(source: Path, target: Path, wrap: object, is_zip: bool) -
     assert target.read_bytes() == first
 
 
-def test_convert_numpy_pickle(source: Path, target: Path) -> None:
+def test_pickled_arrays_of_any_order_are_converted(source: Path, target: Path) -> None:
     kernel = np.asfortranarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     source.write_bytes(pickle.dumps({"params": {"conv": kernel}, "mean": kernel[:, ::2, 0]}))
     convert(source, "numpy_pickle", target)
@@ -55,14 +55,14 @@ def test_convert_numpy_pickle(source: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["safetensors", "plain"])
-def test_convert_without_change(source: Path, target: Path, format: str) -> None:
+def test_file_that_needs_no_conversion_is_copied(source: Path, target: Path, format: str) -> None:
     save_file({"w": torch.ones(2)}, source)
     convert(source, format, target)  # type: ignore[arg-type]
     assert target.read_bytes() == source.read_bytes()
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
-def test_convert_damaged_torch(source: Path, target: Path, is_zip: bool) -> None:
+def test_damaged_torch_file_is_an_error_of_ours(source: Path, target: Path, is_zip: bool) -> None:
     torch.save(_shared(), source, _use_new_zipfile_serialization=is_zip)
     whole = source.read_bytes()
     for place in range(0, len(whole), 37):

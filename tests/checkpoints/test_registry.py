@@ -14,7 +14,16 @@ from vidsum.checkpoints import registry
 OUTSIDE = registry.UrlSource | registry.HubSource  # not on the package index
 
 
-def test_registry_models_and_sources() -> None:
+def test_path_of_an_entry_is_its_only_file_or_the_folder_of_several() -> None:
+    entries = [entry for entry in registry.builtin_entries().values() if not entry.shipped]
+    for entry in entries:
+        path = registry.weights_folder() / entry.name
+        only = len(entry.files) == 1
+        assert registry.path_of_entry(entry) == (path / entry.files[0].name if only else path)
+    assert {len(entry.files) == 1 for entry in entries} == {True, False}
+
+
+def test_entry_has_a_source_or_ships_and_hashes_of_its_files() -> None:
     extractors = {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip"}
     assert extractors <= registry.builtin_entries().keys()
     for entry in registry.builtin_entries().values():
@@ -121,7 +130,7 @@ def test_networks_of_the_default_path_keep_the_identity_of_their_sources() -> No
     assert begins == {"efficientnet_lite0": "57934424", "minilm": "8199be6f", "vse": "afc57e24"}
 
 
-def test_registry_follows_its_format() -> None:
+def test_registry_and_its_page_follow_their_format() -> None:
     shipped = yaml.safe_load(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
     Draft202012Validator(RULES).validate(shipped)
     for entry in registry.builtin_entries().values():

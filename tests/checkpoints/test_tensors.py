@@ -44,7 +44,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("make", NOT_A_STATE_DICT.values(), ids=NOT_A_STATE_DICT)
-def test_no_state_dict(tmp_path: Path, make: Callable[[], Any]) -> None:
+def test_torch_file_without_a_state_dict_is_refused(tmp_path: Path, make: Callable[[], Any]) -> None:
     torch.save(make(), tmp_path / "m.pth")
     with pytest.raises(WeightsError, match="state dict"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
@@ -55,7 +55,7 @@ def test_no_state_dict(tmp_path: Path, make: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("make", NOT_PLAIN.values(), ids=NOT_PLAIN)
-def test_no_plain_tensors(tmp_path: Path, make: Callable[[], Any]) -> None:
+def test_tensors_that_are_not_plain_numbers_are_refused(tmp_path: Path, make: Callable[[], Any]) -> None:
     torch.save({"a": torch.ones(2), "odd": make()}, tmp_path / "m.pth")
     with pytest.raises(WeightsError, match=r"m\.pth: "):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
@@ -66,17 +66,23 @@ def test_no_plain_tensors(tmp_path: Path, make: Callable[[], Any]) -> None:
         open_features([tmp_path], ["v_a"])("v_a")
 
 
-def test_repeated_tensor(tmp_path: Path) -> None:
+def test_tensor_that_is_repeated_a_hundred_times_is_refused(tmp_path: Path) -> None:
     shared = torch.zeros(100_000)
     torch.save({f"{number}": shared for number in range(100)}, tmp_path / "m.pth")
     with pytest.raises(WeightsError, match="more than the file holds"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+
+
+def test_packed_file_that_unpacks_to_much_more_is_refused(tmp_path: Path) -> None:
     torch.save({"weight": torch.zeros(1_000_000)[:1]}, tmp_path / "whole.pth")
     with ZipFile(tmp_path / "whole.pth") as whole, ZipFile(tmp_path / "m.pth", "w", ZIP_DEFLATED) as packed:
         for name in whole.namelist():
             packed.writestr(name, whole.read(name))
     with pytest.raises(WeightsError, match="more than the file holds"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+
+
+def test_published_model_needs_a_folder_to_be_stored_in(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     torch.save({"model": at_random(moment_detr(16, 8, 12, 12))}, tmp_path / "m.ckpt")
     with pytest.raises(OutputError, match="cannot be made"):
@@ -84,7 +90,7 @@ def test_repeated_tensor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(deep(seed) for seed in range(1, 12))])
-def test_published_model_of_other_shapes(tmp_path: Path, seed: int) -> None:
+def test_published_model_of_other_shapes_is_an_error_of_ours(tmp_path: Path, seed: int) -> None:
     whole = at_random(moment_detr(16, 8, 12, 12))
     for name in list(whole)[seed::12]:
         for odd in (torch.tensor(1.0), whole[name].reshape(-1)[:0], whole[name][None, None]):
@@ -96,7 +102,7 @@ def test_published_model_of_other_shapes(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     "options", [{"nheads": "eight"}, {"max_v_l": [75]}, {"clip_length": 0}, {"clip_length": None}]
 )
-def test_published_model_bad_options(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_published_model_with_impossible_options_is_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     torch.save({"model": at_random(moment_detr(16, 8, 12, 12)), "opt": options}, tmp_path / "m.ckpt")
     with pytest.raises(WeightsError, match=r"m\.ckpt: .*options"):
         add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")

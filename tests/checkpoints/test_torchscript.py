@@ -49,7 +49,7 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_read_torchscript(archive: Path) -> None:
+def test_tensors_of_a_torchscript_archive_are_those_that_torch_loads(archive: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = torch.jit.load(str(archive)).state_dict()
@@ -66,7 +66,7 @@ def _with_pickle(path: Path, tree: object) -> Path:
     return path
 
 
-def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
+def test_call_in_a_torchscript_archive_is_refused(tmp_path: Path) -> None:
     trace = tmp_path / "was-here"
     path = _with_pickle(tmp_path / "net.pt", {"weight": Calls(os.system, f"touch {trace}")})
     with pytest.raises(WeightsError, match="may not call"):
@@ -85,7 +85,7 @@ def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip"])
-def test_read_torchscript_other_files(tmp_path: Path, content: bytes) -> None:
+def test_zip_that_is_no_torchscript_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.pt"
     path.write_bytes(content)
     with pytest.raises(WeightsError, match=r"net\.pt: not a torch file of weights"):
@@ -116,7 +116,7 @@ class _Pickler(pickle._Pickler):
         obj.reduce(self) if isinstance(obj, _Pickled) else super().save(obj, save_persistent_id)
 
 
-def test_read_torchscript_cut_storage(archive: Path, tmp_path: Path) -> None:
+def test_storage_that_is_cut_short_is_refused(archive: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pt"
     with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(cut, "w") as target:
         for name in whole.namelist():

@@ -27,7 +27,9 @@ def read(folder: Path, data: bytes) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 @pytest.mark.parametrize("module", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
-def test_read_numpy_pickle(tmp_path: Path, protocol: int, module: bytes) -> None:
+def test_pickled_arrays_of_both_versions_of_numpy_are_read(
+    tmp_path: Path, protocol: int, module: bytes
+) -> None:
     data = pickle.dumps(TREE, protocol)
     if protocol == 3:
         data = data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
@@ -50,7 +52,7 @@ class Calls:
 
 @pytest.mark.parametrize("function", [os.system, eval, exec, getattr, subprocess.call, np.load])
 @pytest.mark.parametrize("protocol", [0, 2, 4])
-def test_read_numpy_pickle_hidden_call(tmp_path: Path, function: Callable[..., Any], protocol: int) -> None:
+def test_call_in_a_pickle_is_refused(tmp_path: Path, function: Callable[..., Any], protocol: int) -> None:
     trace = tmp_path / "was-here"
     evil = Calls(function, f"touch {trace}")
     for content in (evil, np.array([evil], dtype=object)):
@@ -67,12 +69,12 @@ def test_read_numpy_pickle_hidden_call(tmp_path: Path, function: Callable[..., A
     ({"a": np.array([{}], dtype=object)}, "a is not an array of numbers"),
     ({"a": {1: np.zeros(3)}}, "1 in a is not the name"),
 ])  # fmt: skip
-def test_read_numpy_pickle_other_trees(tmp_path: Path, tree: Any, message: str) -> None:
+def test_pickle_of_other_things_than_named_arrays_is_refused(tmp_path: Path, tree: Any, message: str) -> None:
     with pytest.raises(WeightsError, match=message):
         read(tmp_path, pickle.dumps(tree))
 
 
 @pytest.mark.parametrize("data", [b"", b"not a pickle", pickle.dumps(TREE)[:-20], b"\x80\x04)\x81."])
-def test_read_numpy_pickle_damaged(tmp_path: Path, data: bytes) -> None:
+def test_damaged_pickle_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(WeightsError, match=r"weights\.ckpt: not a pickle of arrays"):
         read(tmp_path, data)

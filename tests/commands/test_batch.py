@@ -26,7 +26,7 @@ def folder(film: Path, tmp_path: Path, known_film: None) -> Path:
     return tmp_path / "films"
 
 
-def test_states(run: Run, folder: Path) -> None:
+def test_state_of_each_input_is_in_the_table(run: Run, folder: Path) -> None:
     def states(*options: object) -> dict[str, Any]:
         run("shots", folder, "-r", "--output-dir", "out", "--table", "table.csv", *options, code=1)
         return {Path(row["input"]).name: row["state"] for row in csv_rows("table.csv")}
@@ -90,7 +90,9 @@ def test_name_of_an_output_stays_in_the_output_dir(run: Run, film: Path) -> None
     assert not Path("out").exists()
 
 
-def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subfolder_that_is_closed_fails_alone(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed, opened = (
         folder / "a",
         folder / "a.mp4",
@@ -116,7 +118,9 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(folder) and may(path, mode))
 
 
-def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_of_an_interrupted_run_has_the_inputs_that_were_not_run(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
@@ -154,27 +158,38 @@ def test_a_full_disk_under_the_table_is_an_error(run: Run, folder: Path) -> None
         assert files_in("disk") == ["filler"]
 
 
-def test_failure_table(run: Run, folder: Path, film: Path) -> None:
+def test_failed_inputs_are_counted_and_listed_with_exit_code_and_error(run: Run, folder: Path) -> None:
     *_, counts, head, row = run("shots", folder, "-r", "--output-dir", "out", code=1).out.splitlines()
     assert counts == "3 inputs: 2 done, 1 failed"
     assert head.split() == ["failed", "exit", "code", "error"]
     assert row.split()[:2] == [str(folder / "bad.mp4"), "3"]
     assert row.count("bad.mp4") == 1
+
+
+def test_quiet_batch_prints_no_counts(run: Run, folder: Path) -> None:
     assert run("shots", folder, "-r", "--output-dir", "out", "-q", code=1).out == ""
+    assert run("shots", folder, "-r", "--output-dir", "out", "-q", "--json", code=1).err == ""
+
+
+def test_foreign_table_is_replaced_on_request_alone(run: Run, folder: Path) -> None:
     Path("table.csv").write_text("input,state,mine\n")
     ran = run("shots", folder / "a.mp4", "--table", "table.csv", code=1)
     assert (ran.out, Path("table.csv").read_text()) == ("", "input,state,mine\n")
     run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite")
     assert csv_rows("table.csv")[0]["state"] == "done"
+
+
+def test_json_of_a_list_is_in_its_order_and_counts_are_on_stderr(run: Run, folder: Path, film: Path) -> None:
     Path("list").write_text(f"{folder}\n{film}\n")
     ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
     assert ran.err == "3 inputs: 2 done, 1 failed\n"
-    assert run("shots", "--from-file", "list", "--json", "--output-dir", "out", "-q", code=1).err == ""
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_progress_bars(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_on_a_terminal_leave_stdout_alone(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     ran = run("shots", folder, "-r", "--json", "--output-dir", "out", code=1)
@@ -199,20 +214,20 @@ def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: 
 def test_many_quick_steps_are_reported_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.io.progress.SLOW_S", 0.5)
+    monkeypatch.setattr("vidsum.io.progress.SLOW_S", 0.2)
     with Display() as display:
         report = display.reporter("")
         assert report is not None
-        for number in range(100):
+        for number in range(80):
             report(f"reading {number}.mp4", 1, 10)
-            time.sleep(0.04)
+            time.sleep(0.02)
     lines = capsys.readouterr().err.splitlines()
     assert 1 <= len(lines) <= 3
     assert all(line.startswith("reading ") for line in lines)
 
 
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights"])
-def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
+def test_documents_of_several_inputs_on_stdout_are_json_lines(run: Run, folder: Path, command: str) -> None:
     ran = run(command, folder, "-r", *COMMANDS[command], "-o", "-", code=1, error="bad.mp4")
     assert len(ran.json_lines) == 2
     alone = run(command, folder / "a.mp4", *COMMANDS[command], "-o", "-")
@@ -234,7 +249,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_table_rows(run: Run, folder: Path, command: str) -> None:
+def test_table_has_the_facts_of_each_input_and_its_error(run: Run, folder: Path, command: str) -> None:
     settings = (command, folder, "-r", *COMMANDS[command], "--table", "table.csv")
     run(*settings, code=1)
     rows = csv_rows("table.csv")
@@ -255,7 +270,7 @@ def test_table_rows(run: Run, folder: Path, command: str) -> None:
         assert rows == [("skipped", ""), ("failed", ""), ("skipped", "")]
 
 
-def test_table_quoting_and_warnings(run: Run, film: Path, known_film: None) -> None:
+def test_table_quotes_names_and_has_warnings(run: Run, film: Path, known_film: None) -> None:
     (odd,) = copies(film, 'a, "b"\nc.mp4')
     run("summarize", odd, film, "--model", "uniform", "--copy", "--table", "table.csv")
     rows = csv_rows("table.csv")

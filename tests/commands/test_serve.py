@@ -1,4 +1,4 @@
-"""`vidsum serve`, `vidsum watch` and `vidsum mcp`."""
+"""`vidsum serve` and `vidsum mcp`."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from docs.console import ROOT, same
-from tests.archive.made import film, use_archive, use_live
+from tests.archive.made import film, use_archive
 from tests.conftest import deep, real_weights
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
@@ -33,7 +33,7 @@ def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, deep(signal.SIGINT)])
-def test_serve_until_stopped(tmp_path: Path, stop: signal.Signals) -> None:
+def test_server_answers_until_a_signal_stops_it(tmp_path: Path, stop: signal.Signals) -> None:
     with Archive(tmp_path / "empty.vidsum") as archive:
         assert archive.videos() == []
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -50,12 +50,17 @@ def test_serve_until_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     assert [path.name for path in tmp_path.glob("empty*")] == ["empty.vidsum"]
 
 
-def test_serve_port_in_use(run: Run, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_that_is_taken_is_refused_with_the_option(run: Run, archive: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = run("serve", "--archive", archive, "--port", port, code=2)
     assert f"error: port {port} of 127.0.0.1 cannot be used (address already in use)" in ran.err
     assert "--port" in ran.err.splitlines()[-1]
+
+
+def test_browser_opens_the_printed_address_with_its_token(
+    run: Run, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = list[str]()
 
     def begin(server: object, poll_interval: float = 0.5) -> None:
@@ -68,48 +73,26 @@ def test_serve_port_in_use(run: Run, archive: Path, monkeypatch: pytest.MonkeyPa
     assert opened[0].endswith("/?token=secret")
 
 
-@pytest.fixture
-def colours(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two seconds each of red, green and blue, then yellow."""
-    use_live(monkeypatch)
-    return film(tmp_path / "film.mp4")
-
-
-def test_a_line_of_json_per_second(run: Run, colours: Path) -> None:
-    queries = ("--query", "green", "--query", "red")
-    ran = run("watch", colours, *queries, "--min-present", "0.3", "--json")
-    lines = [line["data"] for line in ran.json_lines]
-    seconds = [line for line in lines if "time_s" in line]
-    assert ran.code == 0
-    assert [second["time_s"] for second in seconds] == list(range(10))
-    assert set(seconds[0]["present"]) == {"green", "red"}
-    assert seconds[0]["present"]["red"] > 0.3 > seconds[0]["present"]["green"]
-    assert [line["alert"]["query"] for line in lines if "alert" in line] == ["red", "green", "red", "green"]
-    assert lines[-1]["ended"]["seconds"] == 10
-    ran = run("watch", colours, "--query", "green", "--min-present", "0.3", "--clips-dir", "alerts")
-    began, ended, summary = ran.out.splitlines()
-    assert began.startswith("0:02.00  green (0.")
-    assert ended.startswith("0:02.00-0:04.00  green: over")
-    assert ended.endswith("alerts/green_0h00m02s.mp4")
-    assert summary == "10 s watched, 1 alert"
-    assert Path("alerts/green_0h00m02s.mp4").is_file()
-
-
 HOME = home()
 
 
-def test_without_the_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_that_mcp_lacks_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "mcp", ("no_such_module",))  # type: ignore[arg-type]
     run("mcp", ".", code=1, error=("vidsum mcp needs no_such_module", "vidsum[mcp]"))
+
+
+def test_mcp_needs_the_folders_that_a_model_may_read(run: Run) -> None:
     run("mcp", code=2, error=("the folders that the model may read", "try: vidsum mcp ~/Videos"))
 
 
-def test_a_folder_that_is_missing(run: Run) -> None:
+def test_folder_of_mcp_that_is_missing_is_refused(run: Run) -> None:
     pytest.importorskip("mcp", reason="needs vidsum[mcp]")
     run("mcp", ".", "none", code=3, error="none: no such folder")
 
 
-def test_writes_nothing_until_it_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_mcp_makes_no_folder_until_a_clip_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("mcp.server", reason="needs vidsum[mcp]")
     served = list[object]()
     monkeypatch.setattr("vidsum.archive.mcp_process.Process.serve", lambda _, server: served.append(server))

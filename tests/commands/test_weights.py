@@ -34,17 +34,24 @@ def test_no_size_is_zero(run: Run) -> None:
     assert " 0.0 MB " not in run("weights", "list").out
 
 
-def test_weights_list(run: Run) -> None:
-    ran = run("weights", "list")
-    for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip"):
-        assert name in ran.out
-    assert "missing" in ran.out
-    states = {
-        entry["name"]: entry["state"] for entry in run("weights", "list", "--json").json["data"]["weights"]
-    }
-    assert states["i3d"] == "missing"
-    assert states["ridge"] == "shipped"
+def test_weights_that_are_whole_are_verified(run: Run) -> None:
+    assert run("weights", "verify", "ridge").out == "ridge: verified\n"
+
+
+def test_missing_weights_are_not_verified(run: Run) -> None:
     run("weights", "verify", "i3d", code=4, error="i3d: missing")
+
+
+def test_list_names_weights_that_ship_and_that_are_missing(run: Run) -> None:
+    listed = run("weights", "list", "--json").json["data"]["weights"]
+    states = {entry["name"]: entry["state"] for entry in listed}
+    assert (states["i3d"], states["ridge"]) == ("missing", "shipped")
+
+
+def test_list_of_weights_is_a_table(run: Run) -> None:
+    ran = run("weights", "list")
+    for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "missing"):
+        assert name in ran.out
 
 
 def test_damaged_weights_are_not_verified(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +62,7 @@ def test_damaged_weights_are_not_verified(run: Run, monkeypatch: pytest.MonkeyPa
     assert "verified" not in ran.out
 
 
-def test_add_official_weights(run: Run, tmp_path: Path) -> None:
+def test_published_model_is_added_under_its_name_alone(run: Run, tmp_path: Path) -> None:
     torch.save({"model": state_dict(CONFIGS["mrnet-tacos"], is_shared=True)}, tmp_path / "best.pth")
     ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-tacos", "--json")
     assert read_trained(ran.json["data"]["path"]).model == "mrnet"
@@ -107,7 +114,7 @@ def _googlenet(seed: int = 0, classes: int = 1000) -> dict[str, torch.Tensor]:
     return dict(model.state_dict())
 
 
-def test_add_weights_of_a_network(run: Run, tmp_path: Path) -> None:
+def test_weights_of_the_user_are_an_extractor(run: Run, tmp_path: Path) -> None:
     film, file = make_video(tmp_path / "film.mp4", n_frames=25).path, tmp_path / "mine.pth"
     torch.save({"state_dict": _googlenet()}, file)
     added = run("weights", "add", file, "--as", "my_net", "--network", "googlenet", "--json")

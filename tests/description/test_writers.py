@@ -58,13 +58,6 @@ BANK = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
 PICTURES = vectors(4, 70)
 
 
-def test_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "NEAREST", 5)
-    for picture, sentence in zip(PICTURES, retrieve(PICTURES, BANK), strict=True):
-        _, votes = votes_for(picture, BANK)
-        assert sentence.text == f"sentence {max(votes, key=lambda number: votes[number])}"
-
-
 @pytest.mark.parametrize("is_short", [False, True], ids=["long list", "short list"])
 def test_confidence_is_by_the_agreement_of_neighbours_or_the_share_in_a_short_list(
     monkeypatch: pytest.MonkeyPatch, is_short: bool
@@ -81,6 +74,13 @@ def test_confidence_is_by_the_agreement_of_neighbours_or_the_share_in_a_short_li
         curve, backing = (SHORT_LIST_CONFIDENCE, share) if is_short else (CONFIDENCE, agreement)
         z = curve[0] * float(picture @ BANK.vectors[best]) + curve[1] * backing + curve[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
+
+
+def test_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "NEAREST", 5)
+    for picture, sentence in zip(PICTURES, retrieve(PICTURES, BANK), strict=True):
+        _, votes = votes_for(picture, BANK)
+        assert sentence.text == f"sentence {max(votes, key=lambda number: votes[number])}"
 
 
 def test_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:

@@ -1,6 +1,7 @@
 """How likely a query is true of a video: against a slow computation, and by sentences."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.evidence.test_named_objects import (
     photographs,  # noqa: F401  # a fixture
     texts,
 )
+from vidsum.evidence import match_probability
 from vidsum.evidence.match_probability import (
     BARE,
     NAMED,
@@ -56,6 +58,18 @@ def best_evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 def probabilities(matches: WindowMatches) -> FloatArray:
     return 1 / (1 + np.exp(-matches.logits))
+
+
+def test_usual_best_is_the_mean_of_the_best_windows_of_phrases(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Video(list[int]):
+        rows = np.eye(2, dtype=np.float32)
+
+    video: Any = Video([0, 1])
+    means = np.array([[0.1, 0.9], [0.5, 0.3]])
+    monkeypatch.setattr(match_probability, "list_windows", lambda _: None)
+    monkeypatch.setattr(match_probability, "window_means", lambda *_: means)
+    usual = match_probability.usual_of(video, np.array([[1, 0], [0.6, 0.8]], np.float32))
+    assert usual.best * usual.deviation + usual.mean == pytest.approx((0.9 + 0.5) / 2)
 
 
 @pytest.mark.parametrize(

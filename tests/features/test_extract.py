@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.media import video_info
 from vidsum.errors import InputError, UsageError
 from vidsum.features import extract
-from vidsum.features.extract import extract_features, iter_clips
+from vidsum.features.extract import batch_size, extract_features, iter_clips
 from vidsum.features.extractor import HALF_RANGE, Extractor, Preprocessing, Spec
 from vidsum.types import FloatArray, Picture, VideoInfo
 from vidsum.video.frames import Frame, ShortSide
@@ -60,6 +60,12 @@ def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
     return [[int(picture[0, 0, 0]) for picture in pictures] for _, pictures in clips]
 
 
+def test_batch_has_the_frames_that_suit_the_device_and_not_too_few_clips() -> None:
+    for length in (1, 2, 99):
+        extractor, _ = stand_in(spec_of(length))
+        assert batch_size(extractor) == max(extract.MIN_CLIPS, extract.CPU_FRAMES // length)
+
+
 any_clips = given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
 
 
@@ -104,7 +110,7 @@ def test_last_clip_repeats_its_last_frame_where_half_of_it_is_new(
         (0, 4, 1, []),
     ],
 )
-def test_clips_of_a_few_frames(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
+def test_last_clip_repeats_its_frame(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
     assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
 
 

@@ -64,7 +64,7 @@ print("torch" in sys.modules)
     assert out.strip() == "False"
 
 
-def test_own_weights_are_an_extractor_of_their_network(own_home: Path) -> None:
+def test_own_weights_are_an_extractor_of_their_network_without_inner_features(own_home: Path) -> None:
     entry = own_home / "weights" / "mine"
     entry.mkdir(parents=True)
     content = {"network": "efficientnet_lite0", "sha256": "0" * 64, "bytes": 1}

@@ -151,6 +151,20 @@ def called(grounder: MomentModel, clips: FloatArray, words: FloatArray) -> Detec
 # --- all families ---
 
 
+def test_clips_that_are_sampled_are_single_rows_at_their_rate() -> None:
+    """As features of 0.5 frames a second were published: a last clip may reach beyond the video."""
+    grounder, video = oracle("detr", 2.0, sampled=True), noisy(9)
+    (found,) = ground_video(grounder, video, QUERIES[:1])
+    model: Any = grounder.model
+    assert np.array_equal(model.read[0][:, :4], video.rows[::2])
+    by_clip = 8 * video.rows[::2, 0] - 4
+    np.testing.assert_allclose(saliency_of(found), np.repeat(by_clip, 2)[:9], rtol=1e-5)
+    (found,) = ground_video(grounder, video_with((0, 6, 9), duration_s=9), QUERIES[:1])
+    assert intervals(found)[0] == pytest.approx((6, 9))
+    (found,) = ground_video(grounder, video_with((0, 40, 52), duration_s=200), QUERIES[:1])
+    assert intervals(found)[0] == pytest.approx((40, 52), abs=1e-3)  # read in windows
+
+
 @BY_FAMILY
 def test_a_moment_of_a_video_of_an_hour_is_found_where_it_is(family: str) -> None:
     video = video_with((0, 3001, 3009), (1, 500, 504), duration_s=3600)
@@ -295,20 +309,6 @@ def test_a_short_video_has_no_more_clips_than_it_lasts() -> None:
     model: Any = grounder.model
     np.testing.assert_allclose(model.read[0][:, :4], resample(video.rows, 5))
     np.testing.assert_allclose(model.read[0][:, 4:], endpoints(5))
-
-
-def test_clips_that_are_sampled_are_single_rows_at_their_rate() -> None:
-    """As features of 0.5 frames a second were published: a last clip may reach beyond the video."""
-    grounder, video = oracle("detr", 2.0, sampled=True), noisy(9)
-    (found,) = ground_video(grounder, video, QUERIES[:1])
-    model: Any = grounder.model
-    assert np.array_equal(model.read[0][:, :4], video.rows[::2])
-    by_clip = 8 * video.rows[::2, 0] - 4
-    np.testing.assert_allclose(saliency_of(found), np.repeat(by_clip, 2)[:9], rtol=1e-5)
-    (found,) = ground_video(grounder, video_with((0, 6, 9), duration_s=9), QUERIES[:1])
-    assert intervals(found)[0] == pytest.approx((6, 9))
-    (found,) = ground_video(grounder, video_with((0, 40, 52), duration_s=200), QUERIES[:1])
-    assert intervals(found)[0] == pytest.approx((40, 52), abs=1e-3)  # read in windows
 
 
 def test_saliency_is_the_mean_of_the_windows_that_have_a_clip() -> None:

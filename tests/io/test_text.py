@@ -32,6 +32,11 @@ def one_line(error: InputError) -> str:
     return error.message
 
 
+def test_key_that_a_mapping_of_yaml_has_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="the key 'a' twice"):
+        parse_yaml("a: 1\na: 2", "mine.yaml")
+
+
 def test_byte_order_mark_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("\ufeff[1]", encoding="utf-8")

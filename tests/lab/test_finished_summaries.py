@@ -1,5 +1,6 @@
 """Finished summaries as rows, measured against direct computations."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,17 @@ def row(folder: Path) -> SummaryMeasures:
 def held_scores(seed: int) -> np.ndarray:
     """The scores of a summary, one a second, at the picks, two a second."""
     return summary(seed).importance.repeat(2)
+
+
+@pytest.mark.parametrize(("off_s", "is_refused"), [(2.0, False), (2.1, True)])
+def test_summary_may_be_of_a_length_that_is_off_by_the_odd_seconds_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off_s: float, is_refused: bool
+) -> None:
+    monkeypatch.setattr("vidsum.lab.finished_summaries.ODD_S", 2.0)
+    path = tmp_path / "video_1_summary.json"
+    write_json(summary(video_duration_s=SECONDS + off_s), path)
+    with pytest.raises(InputError, match="is of a video of") if is_refused else nullcontext():
+        read_finished(path, VIDEOS, {})
 
 
 def test_documents_that_are_no_summaries_are_passed_over(folder: Path) -> None:

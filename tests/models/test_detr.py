@@ -56,6 +56,14 @@ def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Te
     return video, is_clip, texts, is_word
 
 
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_encoder_layer_hands_on_its_mask_or_the_one_before(has_mask: bool) -> None:
+    model = small("moment-detr", mask=MaskConfig(kind="lam") if has_mask else None)
+    layer = next(part for part in model.modules() if isinstance(part, DETREncoderLayer))
+    x, is_token = torch.zeros(1, 5, 16), torch.ones(1, 5, dtype=torch.bool)
+    assert (layer(x, x, is_token, None)[1] is not None) == has_mask
+
+
 @each_masked_model
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=2, max_size=4), st.integers(0, 99))
 @settings(max_examples=3, deadline=None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from vidsum.models.configs import MASK_TRAITS, FullTransNetConfig, MaskConfig
-from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, positions
+from vidsum.models.fulltransnet import FullTransNet, _shares, fulltransnet_loss, global_tokens, positions
 
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18
@@ -38,6 +38,20 @@ def video() -> tuple[Tensor, Tensor, Tensor]:
 
 def count(parameters: object) -> int:
     return sum(parameter.numel() for parameter in parameters)
+
+
+@pytest.mark.parametrize(("position", "i"), [(0, 0), (7, 3), (49, 7)])
+def test_positions_are_sines_and_cosines_in_turn(position, i):
+    encoding = positions(50, torch.empty(0, 16))
+    angle = position / 10000 ** (2 * i / 16)
+    assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
+    assert encoding[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_target_of_a_step_is_shared_by_the_frames_that_are_not_chosen_before_it() -> None:
+    shares = _shares(torch.tensor([[1, 0]]), torch.tensor([[0.2, 0.3, 0.5]]))
+    expected = [[0.2, 0.3, 0.5, 0.0], [2 / 7, 0.0, 5 / 7, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    torch.testing.assert_close(shares, torch.tensor([expected]))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -133,14 +147,6 @@ def test_more_samples_than_a_mask_has_columns_are_refused():
 def test_more_samples_than_a_linear_head_scores_are_refused():
     with pytest.raises(ValueError, match="41 samples are more than t_max = 40"):
         small()(torch.randn(1, 41, 12), torch.zeros(1, 41, dtype=torch.bool), torch.tensor([[0]]))
-
-
-@pytest.mark.parametrize(("position", "i"), [(0, 0), (7, 3), (49, 7)])
-def test_positions_are_sines_and_cosines_in_turn(position, i):
-    encoding = positions(50, torch.empty(0, 16))
-    angle = position / 10000 ** (2 * i / 16)
-    assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
-    assert encoding[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
 
 
 @pytest.mark.parametrize("head", ["linear", "pointer"])

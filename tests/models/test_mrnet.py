@@ -26,6 +26,12 @@ def inputs(n_videos: int = 2, n_queries: int = 3) -> tuple[torch.Tensor, torch.T
     )
 
 
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_block_hands_on_its_mask_or_the_one_before(has_mask: bool) -> None:
+    block = small(mask=MaskConfig(kind="lam") if has_mask else None).blocks[0]
+    assert (block(torch.zeros(1, 7, 16), 3, None, None)[1] is not None) == has_mask
+
+
 def millions(*parts: nn.Module) -> str:
     return f"{sum(parameter.numel() for part in parts for parameter in part.parameters()) / 1e6:.2f}"
 

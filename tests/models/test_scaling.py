@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from vidsum.models.scaling import changes_around, unit_range, unit_rows
+from vidsum.models.scaling import changes_around, standardise, unit_range, unit_rows
+
+
+def test_each_curve_is_standardised_by_its_own_mean_and_deviation() -> None:
+    curves = standardise(np.array([[1.0, 3.0], [10.0, 30.0], [5.0, 5.0]]))
+    assert curves.tolist() == [[-1, 1], [-1, 1], [0, 0]]
 
 
 @pytest.mark.parametrize("flat", [0.0, 0.5, 1.0])

@@ -146,6 +146,189 @@ class User:
         assert {name: (self.root / name).read_bytes() for name in self.foreign} == self.foreign
 
 
+def test_record_of_replaced_files_exists_while_they_are_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    second, seen, move = record_of(tmp_path / "r.txt.vidsum.json"), list[bool](), module.move
+
+    def watched(shadow: Path, target: Path) -> None:
+        seen.append(second.exists())
+        move(shadow, target)
+
+    monkeypatch.setattr(module, "move", watched)
+    write(tmp_path, "r", ["a"], "second")
+    assert (seen, second.exists()) == ([True], False)
+
+
+def test_file_that_changed_is_no_longer_held_by_its_record(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    made = result_at(tmp_path, "r")
+    assert made.holds(tmp_path / "a.txt", made.read()[1])
+    (tmp_path / "a.txt").write_text("mine")
+    assert not made.holds(tmp_path / "a.txt", made.read()[1])
+
+
+def test_folder_is_held_while_each_of_its_listed_files_is_unchanged(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["folder"], "text")
+    made = result_at(tmp_path, "r")
+    assert made.holds(tmp_path / "folder", made.read()[1])
+    (tmp_path / "folder/1.txt").write_text("mine")
+    assert not made.holds(tmp_path / "folder", made.read()[1])
+
+
+def test_file_is_foreign_although_its_record_lists_others(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    (tmp_path / "b.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"b\.txt: already exists"):
+        result_at(tmp_path, "r").require_ours([tmp_path / "b.txt"])
+    result_at(tmp_path, "r").require_ours([tmp_path / "a.txt"])
+
+
+def test_file_that_its_result_no_longer_has_is_deleted(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a", "b"], "first")
+    write(tmp_path, "r", ["a"], "second")
+    assert not (tmp_path / "b.txt").exists()
+
+
+def test_file_that_belongs_to_the_new_result_stays(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a", "b"], "first")
+    document = {"provenance": {"text": "second"}}
+    made = result_at(tmp_path, "r")
+    made.write("second", {"a": write_file}, compose=lambda _: (document, lambda name: name == "b.txt"))
+    assert (tmp_path / "b.txt").read_text() == "first"
+    assert made.owns(tmp_path / "b.txt")
+
+
+def test_file_with_other_content_takes_the_place_of_the_earlier(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    write(tmp_path, "r", ["a"], "second")
+    assert (tmp_path / "a.txt").read_text() == "second"
+
+
+def test_a_record_that_was_edited_owns_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    assert result_at(tmp_path, "r").owns(tmp_path / "a.txt")
+    (tmp_path / "r.txt.vidsum.json").write_text("{}")
+    assert not result_at(tmp_path, "r").owns(tmp_path / "a.txt")
+    with pytest.raises(OutputError, match=r"r.txt.vidsum.json: already exists"):
+        write(tmp_path, "r", ["a"], "second")
+    assert (tmp_path / "a.txt").read_text() == "first"
+
+
+def test_a_file_that_another_record_lists_is_owned_but_not_deleted(tmp_path: Path) -> None:
+    write(tmp_path, "r", ["a"], "first")
+    write(tmp_path, "s", ["a"], "second")
+    write(tmp_path, "r", ["a"], "third")
+    write(tmp_path, "s", ["a"], "third")
+    write(tmp_path, "s", ["b"], "fourth")
+    assert (tmp_path / "a.txt").read_text() == "third"
+
+
+def test_a_file_outside_the_folder_of_its_record_is_not_deleted(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "a.txt"
+    inner.mkdir()
+    first = Artifacts(inner / "r.vidsum.json", {"a": outer})
+    first.write("text", {"a": write_file})
+    write(inner, "r", ["b"], "text")
+    Artifacts(inner / "r.vidsum.json", {"b": inner / "b.txt"}).write("text", {"b": write_file})
+    assert outer.read_text() == "text"
+    first.write("again", {"a": write_file})  # and stays known
+    assert outer.read_text() == "again"
+
+
+def test_no_writer_touches_an_input(tmp_path: Path) -> None:
+    film, link = tmp_path / "film.txt", tmp_path / "a.txt"
+    film.write_text("film")
+    os.link(film, link)
+    with pytest.raises(UsageError, match="over the input"):
+        result_at(tmp_path, "r").write(
+            "text", {"a": write_file}, overwrite=True, reads=files_read([("", film)])
+        )
+    assert film.read_text() == "film"
+
+
+def test_errors_of_writers_name_the_target(tmp_path: Path) -> None:
+    def fail(text: str, path: Path) -> tuple[str, ...]:
+        raise OutputError("cannot be written (disk full)", subject=path / "1.jpg")
+
+    with pytest.raises(OutputError) as error:
+        result_at(tmp_path, "r").write("text", {"folder": fail})
+    assert error.value.message == f"{tmp_path / 'folder' / '1.jpg'}: cannot be written (disk full)"
+
+
+@pytest.mark.parametrize(
+    ("answers", "text"),
+    [((True, True), "old"), ((True, False), "new"), ((False,), "new")],
+    ids=["fresh", "replaced meanwhile", "not fresh"],
+)
+def test_file_is_written_again_unless_it_is_fresh_to_the_end(
+    answers: tuple[bool, ...], text: str, tmp_path: Path
+) -> None:
+    write(tmp_path, "r", ["a"], "old")
+    left = iter(answers)
+    result_at(tmp_path, "r").write(
+        "new",
+        {"a": write_file},
+        compose=lambda _: ({"provenance": {}}, lambda name: True),
+        is_fresh=lambda *_: next(left),
+    )
+    assert (tmp_path / "a.txt").read_text() == text
+
+
+def test_optional_file_that_cannot_be_made_is_left_out_with_a_notice(tmp_path: Path) -> None:
+    def fail(text: str, path: Path) -> tuple[str, ...]:
+        raise UsageError("no such thing")
+
+    writers = {"a": write_file, "b": fail}
+    changed, _, notices = result_at(tmp_path, "r").write("text", writers, optional=["b"])
+    assert (changed >= {tmp_path / "a.txt"}, (tmp_path / "b.txt").exists()) == (True, False)
+    assert [(kind, str(notice)) for kind, notice in notices] == [("b", "no such thing")]
+
+
+def test_a_json_document_takes_over_the_record_of_a_file(tmp_path: Path) -> None:
+    save_text("text", tmp_path / "a.txt", overwrite=False)
+    assert record_of(tmp_path / "a.txt").exists()
+    write(tmp_path, "r", ["a"], "other")
+    assert not record_of(tmp_path / "a.txt").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no devices")
+def test_a_device_is_written_into_and_has_no_record(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("/dev/null")
+    assert save_text("text", tmp_path / "a.txt", overwrite=False) == str(tmp_path / "a.txt")
+    assert ([*tmp_path.iterdir()], Path("/dev/null").is_file()) == ([tmp_path / "a.txt"], False)
+
+
+RECORD_EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "another file": lambda record: {**record, "outputs": {**record["outputs"], "mine.txt": "0" * 64}},
+    "another hash": lambda record: {**record, "outputs": dict.fromkeys(record["outputs"], "0" * 64)},
+    "another fact": lambda record: {**record, "note": "checked"},
+    "no digest": lambda record: {name: part for name, part in record.items() if name != "digest"},
+}
+
+
+@pytest.mark.parametrize("edit", RECORD_EDITS)
+def test_edited_record_is_neither_believed_nor_replaced(tmp_path: Path, edit: str) -> None:
+    film = tmp_path / "film.mp4"
+    write_alone(own_record(film), lambda path: path.write_text("first"), overwrite=False)
+    record = record_of(film)
+    edited = json.dumps(RECORD_EDITS[edit](json.loads(record.read_text())))
+    record.write_text(edited)
+    with pytest.raises(OutputError):
+        write_alone(own_record(film), lambda path: path.write_text("second"), overwrite=False)
+    assert (film.read_text(), record.read_text()) == ("first", edited)
+
+
+def test_record_written_by_hand_costs_no_file(tmp_path: Path) -> None:
+    mine, film = tmp_path / "mine.txt", tmp_path / "film.mp4"
+    mine.write_text("mine")
+    listed = {"schema": "vidsum.outputs/1", "outputs": {"mine.txt": hash_of(mine)}}
+    record_of(film).write_text(json.dumps(listed))
+    write_alone(own_record(film), lambda path: path.write_text("film"), overwrite=True)
+    assert mine.read_text() == "mine"
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=14))
 def test_no_sequence_costs_a_foreign_file(
@@ -226,127 +409,4 @@ def test_a_process_that_is_killed_leaves_whole_files_that_are_known(tmp_path: Pa
             assert not is_text or (tmp_path / name).read_text().startswith(("run ", "the last"))
         write(tmp_path, "r", ["a"], "the last")  # is not refused
         assert visible_files(tmp_path) == {"a.txt", "folder/mine.txt", "r.txt.vidsum.json"}
-    assert mine.read_text() == "mine"
-
-
-def test_a_record_that_was_edited_owns_nothing(tmp_path: Path) -> None:
-    write(tmp_path, "r", ["a"], "first")
-    assert result_at(tmp_path, "r").owns(tmp_path / "a.txt")
-    (tmp_path / "r.txt.vidsum.json").write_text("{}")
-    assert not result_at(tmp_path, "r").owns(tmp_path / "a.txt")
-    with pytest.raises(OutputError, match=r"r.txt.vidsum.json: already exists"):
-        write(tmp_path, "r", ["a"], "second")
-    assert (tmp_path / "a.txt").read_text() == "first"
-
-
-def test_a_file_that_another_record_lists_is_owned_but_not_deleted(tmp_path: Path) -> None:
-    write(tmp_path, "r", ["a"], "first")
-    write(tmp_path, "s", ["a"], "second")
-    write(tmp_path, "r", ["a"], "third")
-    write(tmp_path, "s", ["a"], "third")
-    write(tmp_path, "s", ["b"], "fourth")
-    assert (tmp_path / "a.txt").read_text() == "third"
-
-
-def test_a_file_outside_the_folder_of_its_record_is_not_deleted(tmp_path: Path) -> None:
-    inner, outer = tmp_path / "inner", tmp_path / "a.txt"
-    inner.mkdir()
-    first = Artifacts(inner / "r.vidsum.json", {"a": outer})
-    first.write("text", {"a": write_file})
-    write(inner, "r", ["b"], "text")
-    Artifacts(inner / "r.vidsum.json", {"b": inner / "b.txt"}).write("text", {"b": write_file})
-    assert outer.read_text() == "text"
-    first.write("again", {"a": write_file})  # and stays known
-    assert outer.read_text() == "again"
-
-
-def test_no_writer_touches_an_input(tmp_path: Path) -> None:
-    film, link = tmp_path / "film.txt", tmp_path / "a.txt"
-    film.write_text("film")
-    os.link(film, link)
-    with pytest.raises(UsageError, match="over the input"):
-        result_at(tmp_path, "r").write(
-            "text", {"a": write_file}, overwrite=True, reads=files_read([("", film)])
-        )
-    assert film.read_text() == "film"
-
-
-def test_errors_of_writers_name_the_target(tmp_path: Path) -> None:
-    def fail(text: str, path: Path) -> tuple[str, ...]:
-        raise OutputError("cannot be written (disk full)", subject=path / "1.jpg")
-
-    with pytest.raises(OutputError) as error:
-        result_at(tmp_path, "r").write("text", {"folder": fail})
-    assert error.value.message == f"{tmp_path / 'folder' / '1.jpg'}: cannot be written (disk full)"
-
-
-@pytest.mark.parametrize(
-    ("answers", "text"),
-    [((True, True), "old"), ((True, False), "new"), ((False,), "new")],
-    ids=["fresh", "replaced meanwhile", "not fresh"],
-)
-def test_file_is_written_again_unless_it_is_fresh_to_the_end(
-    answers: tuple[bool, ...], text: str, tmp_path: Path
-) -> None:
-    write(tmp_path, "r", ["a"], "old")
-    left = iter(answers)
-    result_at(tmp_path, "r").write(
-        "new",
-        {"a": write_file},
-        compose=lambda _: ({"provenance": {}}, lambda name: True),
-        is_fresh=lambda *_: next(left),
-    )
-    assert (tmp_path / "a.txt").read_text() == text
-
-
-def test_optional_files_are_left_out(tmp_path: Path) -> None:
-    def fail(text: str, path: Path) -> tuple[str, ...]:
-        raise UsageError("no such thing")
-
-    writers = {"a": write_file, "b": fail}
-    changed, _, notices = result_at(tmp_path, "r").write("text", writers, optional=["b"])
-    assert (changed >= {tmp_path / "a.txt"}, (tmp_path / "b.txt").exists()) == (True, False)
-    assert [(kind, str(notice)) for kind, notice in notices] == [("b", "no such thing")]
-
-
-def test_a_json_document_takes_over_the_record_of_a_file(tmp_path: Path) -> None:
-    save_text("text", tmp_path / "a.txt", overwrite=False)
-    assert record_of(tmp_path / "a.txt").exists()
-    write(tmp_path, "r", ["a"], "other")
-    assert not record_of(tmp_path / "a.txt").exists()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no devices")
-def test_a_device_is_written_into_and_has_no_record(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").symlink_to("/dev/null")
-    assert save_text("text", tmp_path / "a.txt", overwrite=False) == str(tmp_path / "a.txt")
-    assert ([*tmp_path.iterdir()], Path("/dev/null").is_file()) == ([tmp_path / "a.txt"], False)
-
-
-RECORD_EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "another file": lambda record: {**record, "outputs": {**record["outputs"], "mine.txt": "0" * 64}},
-    "another hash": lambda record: {**record, "outputs": dict.fromkeys(record["outputs"], "0" * 64)},
-    "another fact": lambda record: {**record, "note": "checked"},
-    "no digest": lambda record: {name: part for name, part in record.items() if name != "digest"},
-}
-
-
-@pytest.mark.parametrize("edit", RECORD_EDITS)
-def test_edited_record_is_neither_believed_nor_replaced(tmp_path: Path, edit: str) -> None:
-    film = tmp_path / "film.mp4"
-    write_alone(own_record(film), lambda path: path.write_text("first"), overwrite=False)
-    record = record_of(film)
-    edited = json.dumps(RECORD_EDITS[edit](json.loads(record.read_text())))
-    record.write_text(edited)
-    with pytest.raises(OutputError):
-        write_alone(own_record(film), lambda path: path.write_text("second"), overwrite=False)
-    assert (film.read_text(), record.read_text()) == ("first", edited)
-
-
-def test_record_written_by_hand_costs_no_file(tmp_path: Path) -> None:
-    mine, film = tmp_path / "mine.txt", tmp_path / "film.mp4"
-    mine.write_text("mine")
-    listed = {"schema": "vidsum.outputs/1", "outputs": {"mine.txt": hash_of(mine)}}
-    record_of(film).write_text(json.dumps(listed))
-    write_alone(own_record(film), lambda path: path.write_text("film"), overwrite=True)
     assert mine.read_text() == "mine"

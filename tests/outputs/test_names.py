@@ -5,7 +5,28 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.outputs.names import fill_template
+from vidsum.outputs.names import _is_rival, fill_template
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "is_rival"),
+    [
+        ("a.mp4", "a.mkv", True),
+        ("a.mp4", "a.npz", False),
+        ("a.mp4", "a.wav", False),
+        ("a.mp4", "a.txt", False),
+        ("a.npz", "a.h5", True),
+        ("a.npz", "a.mkv", True),
+        ("a.wav", "a.mp3", True),
+        ("a.wav", "a.mkv", True),
+        ("a.wav", "a.txt", False),
+    ],
+)
+def test_video_of_the_same_stem_is_a_rival_and_features_or_sound_of_their_kind(
+    name: str, other: str, is_rival: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.video.probe.is_video", lambda path: path.suffix in (".mp4", ".mkv"))
+    assert _is_rival(Path(name), Path(other)) == is_rival
 
 
 def test_fields_of_a_template_are_of_the_source() -> None:

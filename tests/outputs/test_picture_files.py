@@ -1,6 +1,8 @@
 """Clips of results: what a copy without encoding says of its length. Key frames of summaries."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -8,10 +10,24 @@ import pytest
 
 import vidsum
 from tests.media import make_video
-from vidsum.outputs.picture_files import choose_key_frames, draw_plot
+from vidsum.outputs.picture_files import choose_key_frames, draw_plot, draw_sheet
+from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary, Trim
 from vidsum.types import Picture
 from vidsum.video.probe import probe
+
+
+def test_strip_of_a_sheet_lasts_as_long_as_its_video(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = list[tuple[Any, ...]]()
+    monkeypatch.setattr(
+        "vidsum.summary.storyboard.contact_sheet",
+        lambda *facts: drawn.append(facts) or np.zeros((4, 4, 3), np.uint8),
+    )
+    video = replace(probe(make_video(tmp_path / "film.mp4", n_frames=50).path), start_offset_s=0.0)
+    shots = Shots(np.array([0.0, 1.0, 2.0]), "kts", provenance={"vidsum": "0"}, video=video)
+    draw_sheet(shots, tmp_path / "sheet.png")
+    *_, spans, end_s = drawn[0]
+    assert (spans, end_s) == ([(0.0, pytest.approx(2.0))], pytest.approx(2.0))
 
 
 def warnings_of_copy(folder: Path, gop: int, *segments: tuple[float, float]) -> tuple[str, ...]:
@@ -37,7 +53,7 @@ def test_a_copy_of_the_same_length_needs_no_note(
     assert warnings_of_copy(tmp_path, 1, *segments) == ()
 
 
-def test_a_longer_copy_says_so(tmp_path: Path) -> None:
+def test_copy_that_is_longer_has_a_note_of_the_length(tmp_path: Path) -> None:
     (note,) = warnings_of_copy(tmp_path, 25, (1.5, 2.0))
     assert note.endswith("instead of 0:00.50")
 

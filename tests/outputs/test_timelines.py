@@ -1,17 +1,19 @@
 """Timelines whose clips are of several videos, read back by OpenTimelineIO's adapters."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.media import make_video
+from tests.media import make_video, video_info
 from tests.results.test_formats import read
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs.timelines import joint_format, joint_timeline_text
+from vidsum.outputs.timelines import joint_format, joint_timeline_text, reopen_video
 from vidsum.results.cut_list import Cut
+from vidsum.video.probe import probe
 
 pytest.importorskip("opentimelineio")
 
@@ -40,8 +42,22 @@ def places(track: Any) -> list[tuple[str, float, float]]:
     ]
 
 
+def test_video_of_a_result_is_the_file_of_the_same_size(tmp_path: Path) -> None:
+    known = probe(make_video(tmp_path / "film.mp4", n_frames=5).path)
+    moved = tmp_path / "film.mp4"
+    assert reopen_video(known).bytes == reopen_video(known, moved).bytes == known.bytes
+    with pytest.raises(InputError, match="not the video that the result was made from"):
+        reopen_video(replace(known, bytes=known.bytes + 1))
+
+
+def test_video_that_has_moved_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file") as raised:
+        reopen_video(video_info(str(tmp_path / "gone.mp4")))
+    assert "if it has moved" in str(raised.value.hint)
+
+
 @pytest.mark.parametrize("format", ["otio", "xml"])
-def test_joint_timeline_clips(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+def test_joint_timeline_has_one_rate(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
     text, warnings = joint_timeline_text(cuts, format, tmp_path / f"dogs.{format}")
     assert len(warnings) == 1
     assert "c/other.mp4" in warnings[0]
@@ -62,17 +78,23 @@ def test_an_edl_names_each_video(cuts: list[tuple[str, Cut]], tmp_path: Path) ->
         assert [path in text for path, _ in cuts] == [True] * 4
 
 
-def test_joint_timeline_sound(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+def test_silent_video_is_a_gap_of_sound(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
     text, _ = joint_timeline_text(cuts, "xml", tmp_path / "dogs.xml")
     (sound,) = read("xml", text).audio_tracks()
     assert [type(item).__name__ for item in sound] == ["Clip", "Clip", "Gap", "Clip"]
     assert sound.duration() == read("xml", text).video_tracks()[0].duration()
 
 
-def test_joint_timeline_errors(tmp_path: Path) -> None:
+def test_ending_of_a_joint_timeline_is_its_format() -> None:
     assert joint_format("dogs.EDL") == "edl"
-    for name in ("dogs.srt", "dogs.csv", "dogs.kodi.edl", "dogs", "dogs.exe"):
-        with pytest.raises(UsageError):
-            joint_format(name)
+
+
+@pytest.mark.parametrize("name", ["dogs.srt", "dogs.csv", "dogs.kodi.edl", "dogs", "dogs.exe"])
+def test_format_that_names_no_videos_is_no_joint_timeline(name: str) -> None:
+    with pytest.raises(UsageError):
+        joint_format(name)
+
+
+def test_joint_timeline_of_no_moments_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no moments"):
         joint_timeline_text([], "edl", tmp_path / "dogs.edl")

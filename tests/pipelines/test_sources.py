@@ -1,4 +1,4 @@
-"""Videos that keep their features, and moments in features of one's own."""
+"""Lists of inputs, videos that keep their features, and moments in features of one's own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ import vidsum
 from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
+from vidsum.pipelines.sources import read_list
 from vidsum.results.features import Features
 from vidsum.types import Picture
 
@@ -43,6 +44,16 @@ def three_colours() -> Features:
 
 def colour_names(texts: Sequence[str]) -> Any:
     return [2 * np.eye(3)[WORDS[text]] for text in texts]
+
+
+def test_names_between_zeros_may_begin_with_a_hash(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"#1.mp4\0b.mp4\0")
+    assert read_list(str(tmp_path / "list")) == ["#1.mp4", "b.mp4"]
+
+
+def test_lines_of_a_list_may_end_as_on_windows(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"# films\r\na.mp4\r\n\r\nb c.mp4\r\n")
+    assert read_list(str(tmp_path / "list")) == ["a.mp4", "b c.mp4"]
 
 
 def test_a_video_is_decoded_once(colour: Colour, film: Path) -> None:

@@ -2,6 +2,8 @@
 
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +35,31 @@ def _live(monkeypatch: pytest.MonkeyPatch) -> None:
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Red, green, blue, and four seconds of yellow."""
     return film(tmp_path_factory.mktemp("watch") / "film.mp4")
+
+
+def test_row_of_a_second_is_the_mean_of_its_pictures() -> None:
+    live = LiveEvidence.__new__(LiveEvidence)  # without a space
+    live._map = live._names = live.actions = live._last = None
+    live._min_cosine, live._match = 0.0, SimpleNamespace(add=lambda row, *_, **__: row)
+    row = live.present(np.array([[1, 0], [0, 1], [0, 1]], np.float32), None)
+    assert row == pytest.approx(np.array([1, 2]) / np.sqrt(5))
+
+
+def test_alert_has_the_highest_probability_since_it_began() -> None:
+    settings: Any = SimpleNamespace(min_present=0.5, for_s=1.0, pre_roll_s=0.0)
+    alarm = _Alarm("a dog", settings, None, None)
+    began = alarm.update(0.0, 0.6)
+    for time_s, present in ((1.0, 0.9), (2.0, 0.7)):
+        assert alarm.update(time_s, present) is None
+    ended = alarm.update(3.0, 0.1)
+    assert began is not None
+    assert ended is not None
+    assert (began.present, ended.present) == (0.6, 0.9)
+
+
+def test_quiet_second_begins_no_alert() -> None:
+    settings: Any = SimpleNamespace(min_present=0.5, for_s=1.0, pre_roll_s=0.0)
+    assert _Alarm("a dog", settings, None, None).update(0.0, 0.4) is None
 
 
 def test_probabilities_of_seconds_are_those_of_their_pictures_in_turn(colours: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.media import video_info
 from tests.program import check_schema
 from vidsum.errors import InputError, UsageError
 from vidsum.results.decisions import (
@@ -23,8 +22,8 @@ from vidsum.results.decisions import (
 from vidsum.results.edited_parts import LEAST_S, subtract_spans
 from vidsum.results.edits import apply_decisions, edit_groups, editable, original_of
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
-from vidsum.results.shots import MIN_CHAPTER_S, Chapter, Chapters, Shots
-from vidsum.results.summary import Removal, ScoredShot, Summary, Trim
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary, Trim
 
 LENGTH_S = 60.0
 TIMES = np.arange(0, LENGTH_S, 0.5)
@@ -101,46 +100,14 @@ def edges_in(decisions: list[Decision]) -> set[float]:
     return known
 
 
-@given(DECISIONS)
-def test_order_edges_and_budget_after_any_decisions(decisions: list[Decision]) -> None:
-    edited, state = apply_decisions(summary(), decisions), edit_groups(summary(), decisions)[0]
-    times = [edge_s for segment in edited.segments for edge_s in segment]
-    assert times == sorted(times)
-    assert all(end_s > start_s for start_s, end_s in edited.segments)
-    assert set(times) <= edges_in(decisions)
-    assert edited.duration_s <= edited.budget_s
-    budgets = [14.0, *(each["budget_s"] for each in decisions if each["action"] == "plan")]
-    taken_s = sum(end_s - start_s for start_s, end_s in state.by_hand)
-    assert edited.duration_s <= max(budgets[-1], taken_s, sum(e - s for s, e in SEGMENTS)) + 1e-6
-    check_document(edited)
-
-
 def check_document(edited: Summary | Highlights | Trim) -> None:
     document = edited.to_dict()
     if document.get("segments", True):
         check_schema(document, edited.kind)
 
 
-@given(DECISIONS, DECISIONS)
-def test_earlier_decisions_in_the_result_do_not_count(first: list[Decision], second: list[Decision]) -> None:
-    once = apply_decisions(summary(), first)
-    assert apply_decisions(once, second) == apply_decisions(summary(), second)
-    assert apply_decisions(once, []) == summary()
-    again = Summary.from_dict(json.loads(json.dumps(once.to_dict())))
-    assert again.segments == once.segments
-    assert original_of(again).segments == SEGMENTS
-    assert original_of(again).shots == summary().shots
-
-
-@given(DECISIONS)
-def test_plan_keeps_what_was_decided(decisions: list[Decision]) -> None:
-    before = edit_groups(summary(), decisions)[0]
-    everything = plan(30.0, (0.0, LENGTH_S))
-    after = edit_groups(summary(), [*decisions, everything])[0]
-    assert [span for span in before.by_hand if span not in after.by_hand] == []
-    for low_s, high_s in before.left:
-        inside = [part for part in after.parts if min(part.end_s, high_s) - max(part.start_s, low_s) > 1e-6]
-        assert all(part.by_hand for part in inside)
+def test_parts_that_fit_the_budget_stay() -> None:
+    assert segments(take(40, 40.5)) == (*SEGMENTS, (40, 40.5))
 
 
 def test_take_joins_what_it_overlaps_only() -> None:
@@ -183,26 +150,10 @@ def test_what_surrounds_a_kept_range_gives_way() -> None:
     check_document(edited)
 
 
-@given(st.lists(PAIRS.map(sorted), max_size=4), DECISIONS)
-def test_kept_ranges_change_no_segment_by_themselves(keep: list[Any], decisions: list[Decision]) -> None:
-    made = summary_with_keep(keep)
-    far = leave(60, 60)
-    assert apply_decisions(made, [far]).segments == SEGMENTS
-    (state,) = edit_groups(made, [])
-    kept = [(start_s, end_s) for start_s, end_s in keep if start_s < end_s]
-    for part in state.parts:
-        rests = subtract_spans([part.interval], kept)
-        assert part.by_hand or rests == [part.interval]
-        assert not part.by_hand or all(end_s - start_s < LEAST_S for start_s, end_s in rests)
-    edited = apply_decisions(made, decisions)
-    assert edited.duration_s <= edited.budget_s
-    check_document(edited)
-
-
 @pytest.mark.parametrize(
     "facts", [{"keep": [3]}, {"keep": [[1, 2, 3]]}, {"keep": [["a", "b"]]}, {"keep": 3}, "keep"]
 )
-def test_made_up_kept_ranges(facts: Any) -> None:
+def test_kept_ranges_that_are_no_pairs_of_times_are_refused(facts: Any) -> None:
     made = summary(provenance={"vidsum": "0", "summary": facts})
     with pytest.raises(InputError, match="does not hold what was edited"):
         edit_groups(made, [])
@@ -220,7 +171,7 @@ def test_a_shot_of_a_few_frames_is_taken() -> None:
     assert segments(take(40.0, 40.0)) == SEGMENTS
 
 
-def test_move_an_end() -> None:
+def test_moved_end_of_a_segment_leaves_out_the_rest() -> None:
     assert segments(move(3.2, 6.2, 3.2, 5.5))[0] == (3.2, 5.5)
     assert edit_groups(summary(), [move(3.2, 6.2, 3.2, 5.5)])[0].left == ((5.5, 6.2),)
     assert segments(move(3.2, 6.2, 5, 5)) == SEGMENTS
@@ -256,172 +207,6 @@ def test_plan_of_highlights_has_their_number() -> None:
     decision: Any = {"action": "plan", "count": 3, "planned": planned}
     edited = apply_decisions(highlights(), [take(31, 35), decision])
     assert {moment.interval for moment in edited.moments} == {(31, 35), (0, 2), (4, 6)}
-
-
-@given(DECISIONS)
-def test_highlights_after_any_decisions(decisions: list[Decision]) -> None:
-    edited = apply_decisions(highlights(), decisions)
-    spans = sorted(moment.interval for moment in edited.moments)
-    times = [edge_s for span in spans for edge_s in span]
-    assert times == sorted(times)
-    assert set(times) <= edges_in(decisions)
-    check_document(edited)
-
-
-def trim() -> Trim:
-    removed = (Removal(0, 2, "silence"), Removal(20, 21, "filler", "um"), Removal(50, 60, "silence"))
-    provenance = {"vidsum": "0"}
-    return Trim(((2.0, 20.0), (21.0, 50.0)), removed, "loudness", -40.0, LENGTH_S, provenance=provenance)
-
-
-def test_put_a_removed_part_back() -> None:
-    edited = apply_decisions(trim(), [take(20, 21)])
-    assert edited.segments == ((2, 50),)
-    assert edited.removed == (Removal(0, 2, "silence"), Removal(50, 60, "silence"))
-    check_document(edited)
-
-
-def test_cut_words_of_a_trimmed_film() -> None:
-    words: Decision = {"action": "leave", "start_s": 30, "end_s": 31.5, "text": "you know"}
-    edited = apply_decisions(trim(), [words])
-    assert edited.segments == ((2, 20), (21, 30), (31.5, 50))
-    assert edited.removed[2] == Removal(30, 31.5, "deleted", "you know")
-    assert original_of(edited) == trim()
-
-
-def cut(start_s: float, end_s: float, text: str) -> Decision:
-    return {"action": "leave", "start_s": start_s, "end_s": end_s, "text": text}
-
-
-@pytest.mark.parametrize(
-    ("decisions", "text"),
-    [
-        ([cut(30, 31, "hello"), take(30, 31), cut(30, 31, "hello")], "hello"),
-        ([cut(30, 31, "hello"), move(21, 30, 21, 31), cut(30, 31, "hello")], "hello"),
-        ([cut(30, 31, "hello"), cut(30, 32, "hello world")], "hello world"),
-        ([cut(31, 32, "world"), cut(30, 31, "hello")], "hello world"),
-        ([cut(30, 31, "hello"), leave(29, 33)], "hello"),
-        ([cut(30, 31, "hello"), take(30.499, 30.505)], "hello"),  # too short to be put back
-        ([take(20, 21), cut(20, 21, "um")], "um"),
-    ],
-)
-def test_words_that_are_cut_again_are_there_once(decisions: list[Decision], text: str) -> None:
-    removed = apply_decisions(trim(), decisions).removed
-    assert [part.text for part in removed if part.reason == "deleted"] == [text]
-
-
-@given(DECISIONS)
-def test_trimmed_film_after_any_decisions(decisions: list[Decision]) -> None:
-    possible = [decision for decision in decisions if decision["action"] != "plan"]
-    edited = apply_decisions(trim(), possible)
-    spans = sorted([*edited.segments, *((part.start_s, part.end_s) for part in edited.removed)])
-    assert [start_s for start_s, _ in spans[1:]] == [end_s for _, end_s in spans[:-1]]  # all of the film
-    assert (spans[0][0], spans[-1][1]) == (0, LENGTH_S)
-    assert {edge_s for span in edited.segments for edge_s in span} <= edges_in(possible) | {2, 20, 21, 50}
-    check_document(edited)
-
-
-def chapters() -> Chapters:
-    edges = (0.0, 15.0, 27.5, 40.0, 60.0)
-    parts = tuple(Chapter(*span, f"Part {number}") for number, span in enumerate(pairwise(edges), 1))
-    digest = "0" * 64
-    facts = {"prices": {"speech": 1.0}, "map_sha256": digest}
-    provenance = {"vidsum": "0", "extractor": "x", "chapters": facts}
-    video = video_info("film.mp4", duration_s=LENGTH_S)
-    return Chapters(parts, "speech", LENGTH_S, video=video, provenance=provenance)
-
-
-def test_rename_merge_and_move_chapters() -> None:
-    decisions: list[Any] = [
-        {"action": "rename", "start_s": 16, "title": " New \n na\x1bme "},
-        {"action": "merge", "start_s": 30},
-        move(0, 15, 0, 12.5),
-    ]
-    edited = apply_decisions(chapters(), decisions)
-    titles = [(part.start_s, part.end_s, part.title) for part in edited.chapters]
-    assert titles == [(0, 12.5, "Part 1"), (12.5, 40, "New name"), (40, 60, "Part 4")]
-    assert original_of(edited) == chapters()
-    again = apply_decisions(chapters(), [*decisions, {"action": "merge", "start_s": 50}])
-    assert again.chapters == edited.chapters  # three at least
-
-
-@pytest.mark.parametrize(
-    ("at_s", "starts_s"), [(50, [0, 15, 27.5, 40, 50]), (55, [0, 15, 27.5, 40]), (40, [0, 15, 27.5, 40])]
-)
-def test_split_chapters(at_s: float, starts_s: list[float]) -> None:
-    edited = apply_decisions(chapters(), [split(at_s, " New \n na\x1bme ")])
-    assert [part.start_s for part in edited.chapters] == starts_s
-    titles = [part.title for part in edited.chapters]
-    assert titles == ["Part 1", "Part 2", "Part 3", "Part 4", "New name"][: len(starts_s)]
-    assert original_of(edited) == chapters()
-
-
-@given(st.integers(0, 6000))
-def test_merge_undoes_a_split(cents: int) -> None:
-    at_s = cents / 100
-    edited = apply_decisions(chapters(), [split(at_s, "New")])
-    is_split = len(edited.chapters) == 5
-    ends = [edge_s for part in chapters().chapters for edge_s in (part.start_s, part.end_s)]
-    assert is_split == all(abs(at_s - edge_s) >= MIN_CHAPTER_S for edge_s in ends)
-    merged = apply_decisions(chapters(), [split(at_s, "New"), {"action": "merge", "start_s": at_s}])
-    if is_split:
-        assert merged.chapters == chapters().chapters
-
-
-def split(start_s: float, title: str) -> Any:
-    return {"action": "split", "start_s": start_s, "title": title}
-
-
-def rename(start_s: float, title: str) -> Any:
-    return {"action": "rename", "start_s": start_s, "title": title}
-
-
-@pytest.mark.parametrize(
-    ("decision", "by_hand"),
-    [
-        (rename(16, "New"), [False, True, False, False]),
-        (split(50, "New"), [False, False, False, True, True]),
-        ({"action": "merge", "start_s": 16}, [True, False, False]),
-        (move(15, 27.5, 15, 25), [False, True, True, False]),
-        (move(15, 27.5, 17, 27.5), [True, True, False, False]),
-    ],
-    ids=["rename", "split", "merge", "move the end", "move the start"],
-)
-def test_chapters_that_a_decision_changes_are_by_hand(decision: Any, by_hand: list[bool]) -> None:
-    (state,) = edit_groups(chapters(), [decision])
-    assert [part.by_hand for part in state.parts] == by_hand
-
-
-@pytest.mark.parametrize(
-    ("decision", "title"),
-    [(rename(16, " \n"), "Part 2"), (split(21, " "), "Part 2"), (rename(50, "Last"), "Part 2")],
-    ids=["renamed to nothing", "split without a title", "another is renamed"],
-)
-def test_chapter_keeps_its_title(decision: Any, title: str) -> None:
-    named = apply_decisions(chapters(), [decision]).chapters
-    assert next(part.title for part in named if part.start_s == 15) == title
-
-
-CHAPTERS = st.lists(
-    st.one_of(
-        st.builds(lambda time: {"action": "merge", "start_s": time}, CENTS),
-        st.builds(rename, CENTS, st.text(min_size=1)),
-        st.builds(split, CENTS, st.text(min_size=1)),
-        st.builds(lambda span, to: move(*span, *to), PAIRS, PAIRS),
-    ),
-    max_size=12,
-)
-
-
-@given(CHAPTERS)
-def test_chapters_after_any_decisions(decisions: list[Any]) -> None:
-    edited = apply_decisions(chapters(), decisions)
-    edges = [part.start_s for part in edited.chapters] + [edited.chapters[-1].end_s]
-    assert (edges[0], edges[-1]) == (0, LENGTH_S)
-    assert all(after - before >= MIN_CHAPTER_S - 1e-6 for before, after in pairwise(edges))
-    assert [part.end_s for part in edited.chapters] == edges[1:]
-    assert len(edited.chapters) >= 3
-    assert all(part.title for part in edited.chapters)
 
 
 def grounding() -> Grounding:
@@ -501,7 +286,7 @@ def test_a_moment_that_is_moved_away_in_steps_stays_itself() -> None:
         {"action": "plan", "planned": [{"start_s": 0}]},
     ],
 )
-def test_decisions_of_no_known_form(decision: Any) -> None:
+def test_decision_of_no_known_form_is_refused(decision: Any) -> None:
     with pytest.raises(InputError, match="not a decision"):
         check_decisions([decision])
 
@@ -517,7 +302,7 @@ def test_made_up_edit_in_a_result() -> None:
         original_of(summary(provenance={"vidsum": "0", "edit": facts}))
 
 
-def test_file_of_decisions(tmp_path: Any) -> None:
+def test_decisions_are_read_back_from_their_file(tmp_path: Any) -> None:
     path = decisions_path(tmp_path / "film_summary.json")
     assert path.name == "film_summary.edits"
     assert read_decisions(path) == {"decisions": [], "undone": []}
@@ -537,3 +322,65 @@ def test_file_that_is_no_file_of_decisions_stays(tmp_path: Any, content: str) ->
     with pytest.raises(Exception, match="was not written by vidsum edit"):
         write_decisions(path, {"decisions": [], "undone": []})
     assert path.read_text() == content
+
+
+@given(DECISIONS)
+def test_order_edges_and_budget_after_any_decisions(decisions: list[Decision]) -> None:
+    edited, state = apply_decisions(summary(), decisions), edit_groups(summary(), decisions)[0]
+    times = [edge_s for segment in edited.segments for edge_s in segment]
+    assert times == sorted(times)
+    assert all(end_s > start_s for start_s, end_s in edited.segments)
+    assert set(times) <= edges_in(decisions)
+    assert edited.duration_s <= edited.budget_s
+    budgets = [14.0, *(each["budget_s"] for each in decisions if each["action"] == "plan")]
+    taken_s = sum(end_s - start_s for start_s, end_s in state.by_hand)
+    assert edited.duration_s <= max(budgets[-1], taken_s, sum(e - s for s, e in SEGMENTS)) + 1e-6
+    check_document(edited)
+
+
+@given(DECISIONS, DECISIONS)
+def test_earlier_decisions_in_the_result_do_not_count(first: list[Decision], second: list[Decision]) -> None:
+    once = apply_decisions(summary(), first)
+    assert apply_decisions(once, second) == apply_decisions(summary(), second)
+    assert apply_decisions(once, []) == summary()
+    again = Summary.from_dict(json.loads(json.dumps(once.to_dict())))
+    assert again.segments == once.segments
+    assert original_of(again).segments == SEGMENTS
+    assert original_of(again).shots == summary().shots
+
+
+@given(DECISIONS)
+def test_plan_keeps_what_was_decided(decisions: list[Decision]) -> None:
+    before = edit_groups(summary(), decisions)[0]
+    everything = plan(30.0, (0.0, LENGTH_S))
+    after = edit_groups(summary(), [*decisions, everything])[0]
+    assert [span for span in before.by_hand if span not in after.by_hand] == []
+    for low_s, high_s in before.left:
+        inside = [part for part in after.parts if min(part.end_s, high_s) - max(part.start_s, low_s) > 1e-6]
+        assert all(part.by_hand for part in inside)
+
+
+@given(st.lists(PAIRS.map(sorted), max_size=4), DECISIONS)
+def test_kept_ranges_change_no_segment_by_themselves(keep: list[Any], decisions: list[Decision]) -> None:
+    made = summary_with_keep(keep)
+    far = leave(60, 60)
+    assert apply_decisions(made, [far]).segments == SEGMENTS
+    (state,) = edit_groups(made, [])
+    kept = [(start_s, end_s) for start_s, end_s in keep if start_s < end_s]
+    for part in state.parts:
+        rests = subtract_spans([part.interval], kept)
+        assert part.by_hand or rests == [part.interval]
+        assert not part.by_hand or all(end_s - start_s < LEAST_S for start_s, end_s in rests)
+    edited = apply_decisions(made, decisions)
+    assert edited.duration_s <= edited.budget_s
+    check_document(edited)
+
+
+@given(DECISIONS)
+def test_highlights_do_not_overlap_after_any_decisions(decisions: list[Decision]) -> None:
+    edited = apply_decisions(highlights(), decisions)
+    spans = sorted(moment.interval for moment in edited.moments)
+    times = [edge_s for span in spans for edge_s in span]
+    assert times == sorted(times)
+    assert set(times) <= edges_in(decisions)
+    check_document(edited)

@@ -1,5 +1,6 @@
 """Features of arrays: their times, lengths and types, and arrays that are none."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,29 @@ import pytest
 import vidsum
 from tests.media import make_video
 from vidsum.errors import UsageError
-from vidsum.results.features import Features
+from vidsum.results.features import Features, _check
 
 
 @pytest.fixture
 def features() -> Features:
     return Features.from_array(np.ones((5, 3)), fps=2.0)
+
+
+def test_video_may_last_a_minute_and_twice_as_long_as_its_features_cover(features: Features) -> None:
+    seen_s = 2.0 + features.covers_s + features.step_s
+    _check(replace(features, duration_s=2 * seen_s + 60))
+    with pytest.raises(UsageError, match="but its features end at 3 s"):
+        _check(replace(features, duration_s=2 * seen_s + 61))
+
+
+def test_rate_of_a_video_that_no_camera_has_is_refused(features: Features) -> None:
+    with pytest.raises(UsageError, match="frames a second"):
+        _check(replace(features, video_fps=1e7))
+
+
+def test_scores_for_another_number_of_features_are_refused(features: Features) -> None:
+    with pytest.raises(UsageError, match=r"5 features have logits of the shape \[4, 2\]"):
+        _check(replace(features, logits=np.zeros((4, 2), np.float32)))
 
 
 def test_features_of_an_array_have_times_by_their_rate(features: Features) -> None:

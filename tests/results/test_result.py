@@ -16,11 +16,25 @@ from vidsum.errors import InputError
 from vidsum.io.provenance import seal
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
-from vidsum.results.result import Result, to_text, write_document
+from vidsum.results.moments import Moment
+from vidsum.results.result import Result, to_data, to_text, write_document
 from vidsum.results.shots import Shots
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
 KINDS = ["summary", "moments", "highlights", "shots", "transcript", "descriptions"]
+
+
+def test_fractions_alone_are_rounded_in_documents() -> None:
+    data = to_data({"time_s": 1.23456789, "count": 3, "name": "a", "is_on": True, "nothing": None})
+    assert data == {"time_s": 1.234568, "count": 3, "name": "a", "is_on": True, "nothing": None}
+
+
+def test_arrays_and_tuples_are_lists_in_documents() -> None:
+    assert to_data((np.array([0.5, 1.5]), [(1, 2)])) == [[0.5, 1.5], [[1, 2]]]
+
+
+def test_dataclasses_are_objects_in_documents() -> None:
+    assert to_data(Moment(1.0, 2.0, 0.5))["start_s"] == 1.0
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,15 @@
 
 import socket
 from collections.abc import Iterator
+from tempfile import TemporaryFile
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.server.page_server import PageHandler, PageServer, parse_range
+from tests.server.serving import ask, running
+from vidsum.server.page_server import Assets, PageHandler, PageServer, parse_range
 
 
 def bytes_of(text: str, size: int) -> list[int] | None:
@@ -67,3 +70,46 @@ def test_local_server_answers_to_no_other_address() -> None:
         assert server.is_this_server(f"127.0.0.1:{server.server_port}")
         assert not server.is_this_server(f"192.0.2.7:{server.server_port}")
         assert not server.is_this_server(f"127.0.0.1:{server.server_port + 1}")
+
+
+class FilePage(PageHandler):
+    """Sends ten bytes as a video."""
+
+    assets: ClassVar[Assets] = {}
+
+    def answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
+        with TemporaryFile() as file:
+            file.write(b"0123456789")
+            file.flush()
+            self.send_video(file, "film.mp4", 10, "v1")
+
+
+@pytest.fixture
+def pages() -> Iterator[PageServer]:
+    with running(PageServer(FilePage, "127.0.0.1", 0)) as server:
+        yield server
+
+
+def test_request_without_a_range_gets_the_whole_file(pages: PageServer) -> None:
+    answer = ask(pages, "/video")
+    assert (answer.status, answer.body) == (200, b"0123456789")
+
+
+def test_request_for_a_range_gets_those_bytes(pages: PageServer) -> None:
+    answer = ask(pages, "/video", Range="bytes=2-4")
+    assert (answer.status, answer.body) == (206, b"234")
+    assert answer.headers["Content-Range"] == "bytes 2-4/10"
+
+
+def test_range_of_another_version_gets_the_whole_file(pages: PageServer) -> None:
+    answer = ask(pages, "/video", Range="bytes=2-4", If_Range='"v0"')
+    assert (answer.status, answer.body) == (200, b"0123456789")
+
+
+def test_range_of_the_same_version_gets_those_bytes(pages: PageServer) -> None:
+    assert ask(pages, "/video", Range="bytes=2-4", If_Range='"v1"').status == 206
+
+
+def test_range_behind_the_end_is_refused_with_the_size(pages: PageServer) -> None:
+    answer = ask(pages, "/video", Range="bytes=10-")
+    assert (answer.status, answer.headers["Content-Range"]) == (416, "bytes */10")

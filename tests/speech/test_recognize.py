@@ -105,7 +105,7 @@ def test_no_windows_have_no_language() -> None:
 
 
 @pytest.mark.parametrize("translate", [True, False])
-def test_segment_has_times_with_and_without_words(translate: bool) -> None:
+def test_segment_ends_with_its_words_or_at_its_own_end(translate: bool) -> None:
     model: Any = StubModel()
     (segment,) = transcribe_windows(model, [window_of([0.9])], "de", translate=translate).segments
     assert (segment.start_s, segment.end_s, bool(segment.words)) == (0.0, 2.5, not translate)

@@ -27,6 +27,15 @@ def script(folder: Path, text: str) -> Speaker:
     return Speaker("script", (sys.executable, str(path), "{text}", "{output}"))
 
 
+def test_sound_without_a_sample_alone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    speaker = Speaker("true", ("true", "{text}", "{output}"))
+    monkeypatch.setattr(speaking, "_read_samples", lambda *_: np.ones(3, np.float32))
+    assert len(speak(speaker, "hello", RATE, tmp_path)) == 3
+    monkeypatch.setattr(speaking, "_read_samples", lambda *_: np.zeros(0, np.float32))
+    with pytest.raises(InputError, match="true wrote no sound"):
+        speak(speaker, "hello", RATE, tmp_path)
+
+
 @pytest.mark.parametrize(
     "text", ["0123456789", "$(touch spoiled)", "; touch spoiled", "-o {output} {rate}", "a \"b\" 'c'", "é"]
 )

@@ -3,7 +3,33 @@
 import numpy as np
 import pytest
 
-from vidsum.summary.constraints import cut_edges, join_cells, marked_runs
+from vidsum.summary.constraints import VideoFrames, cut_edges, free_cells, join_cells, marked_runs
+
+
+def frames(required: range, dropped: range) -> VideoFrames:
+    """Ten frames in four shots."""
+    marks = np.zeros((2, 10), np.bool_)
+    marks[0, required], marks[1, dropped] = True, True
+    return VideoFrames(np.array([0, 2, 5, 7, 10]), marks[0], marks[1], 5, 25.0)
+
+
+def test_shots_that_are_neither_in_nor_out_are_free() -> None:
+    assert free_cells(frames(range(2, 5), range(7, 10))) == [(0, (0, 2)), (2, (5, 7))]
+
+
+@pytest.mark.parametrize(
+    ("span_s", "expected"),
+    [((0.041, 0.079), (1, 2)), ((0.04, 0.04), (1, 2)), ((0.3, 9.0), (7, 10)), ((5.0, 6.0), (9, 10))],
+    ids=["inside a frame", "of no length", "over the end", "behind the end"],
+)
+def test_span_has_the_frames_on_screen_and_at_least_one(
+    span_s: tuple[float, float], expected: tuple[int, int]
+) -> None:
+    assert frames(range(0), range(0)).span(*span_s) == expected
+
+
+def test_frames_that_are_not_dropped_are_left() -> None:
+    assert frames(range(0), range(7, 10)).n_left == 7
 
 
 def test_only_cells_that_touch_are_joined() -> None:

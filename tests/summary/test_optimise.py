@@ -39,6 +39,12 @@ class Problem:
         return maximise(self.objective, self.sizes, self.room, exclude(self.pairs))
 
 
+def test_unit_takes_its_size_of_the_room() -> None:
+    nothing = np.zeros((3, 1), np.float32)
+    objective = Objective(np.array([3.0, 2.0, 1.0]), nothing, nothing[0])
+    assert maximise(objective, np.array([6, 6, 4], np.int64), 10, exclude(set())) == [0, 2]
+
+
 def test_each_of_a_few_units_is_tried_as_the_first() -> None:
     """Greedy takes the long one, or per frame the short one: neither leaves room for both others."""
     values, nothing = np.array([10.0, 6.9, 6.9, 3.0]), np.zeros((4, 1), np.float32)

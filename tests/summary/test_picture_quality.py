@@ -37,6 +37,13 @@ def dimmed(picture: Picture, share: float) -> Picture:
 
 
 @pytest.mark.parametrize(
+    "picture", [BLURRED, np.full_like(SHARP, 20)], ids=["of contrast but blurred", "flat"]
+)
+def test_picture_is_as_good_as_the_worse_of_its_sharpness_and_contrast(picture: Picture) -> None:
+    assert quality_at(changes_of(lambda _: picture, 3), np.array([0.0]))[0] < 0.5
+
+
+@pytest.mark.parametrize(
     ("picture", "low", "high"),
     [
         (SHARP, 1, 1), (dimmed(SHARP, 0.25), 1, 1), (SOFT, 0.1, 0.9), (BLURRED, 0.2, 0.4), (TITLE, 0.2, 0.4),
@@ -45,7 +52,7 @@ def dimmed(picture: Picture, share: float) -> Picture:
     ],
     ids=["sharp", "night", "soft", "blurred", "title", "plain", "dark", "overexposed"],
 )  # fmt: skip
-def test_quality_of_a_picture(picture: Picture, low: float, high: float) -> None:
+def test_dark_blurred_and_flat_pictures_are_of_low_quality(picture: Picture, low: float, high: float) -> None:
     quality = quality_at(changes_of(lambda _: picture, 30), np.array([0.0, 0.5, 1.0]))
     assert (low <= quality).all()
     assert (quality <= high).all()

@@ -67,6 +67,17 @@ def pixels_of(sheet: Picture, colour: tuple[int, int, int]) -> np.ndarray:
     return (sheet == np.array(colour, dtype=np.uint8)).all(axis=2)
 
 
+def width_of_sheet(n_images: int) -> int:
+    cuts = [Cut(float(n), n + 1.0, "") for n in range(n_images)]
+    images = [flat(COLOURS[0])] * n_images
+    return contact_sheet(("a", "b"), cuts, images, [], [(0.0, 9.0)], 9.0).shape[1]
+
+
+def test_sheet_has_two_to_four_columns_of_pictures() -> None:
+    widths = [width_of_sheet(n_images) for n_images in range(1, 7)]
+    assert widths[0] == widths[1] < widths[2] < widths[3] == widths[4] == widths[5]
+
+
 def test_key_frame_is_one_of_the_more_important_moments_of_its_segment() -> None:
     summary = make_summary()
     for times, (start, end) in zip(key_frame_candidates(summary), summary.segments, strict=True):

@@ -17,6 +17,10 @@ def sums_of(curve: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(curve)])
 
 
+def test_size_of_a_unit_is_the_number_of_its_frames() -> None:
+    assert Unit(3, 8, 0).size == 5
+
+
 @given(st.data())
 def test_window_has_the_highest_sum(data: st.DataObject) -> None:
     curve = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.float64)

@@ -5,9 +5,25 @@ from dataclasses import replace
 import pytest
 
 from tests.media import video_info
-from vidsum.video.damage import DecodeLog, describe_damage, pictures_end_s
+from vidsum.video.damage import DecodeLog, _percent, describe_damage, pictures_end_s
 
 INFO = video_info("clip.mp4", duration_s=30.0, fps=24.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "percent"),
+    [(0, "0 %"), (1, "0.1 %"), (10, "1 %"), (990, "99 %"), (999, "99.9 %")],
+)
+def test_percentage_has_a_decimal_below_1_and_above_99(part: int, percent: str) -> None:
+    assert _percent(part, 1000) == percent
+
+
+def test_percentage_is_100_for_the_whole_alone() -> None:
+    assert (_percent(9999, 10_000), _percent(10_000, 10_000)) == ("99.9 %", "100 %")
+
+
+def test_percentage_is_0_for_nothing_alone() -> None:
+    assert (_percent(1, 10_000), _percent(0, 10_000)) == ("0.1 %", "0 %")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +64,7 @@ INFO = video_info("clip.mp4", duration_s=30.0, fps=24.0)
         "one damaged",
     ],
 )
-def test_damage_in_words(counts: dict[str, float], message: str | None) -> None:
+def test_lost_and_damaged_frames_are_counted_in_words(counts: dict[str, float], message: str | None) -> None:
     log = DecodeLog(**{"packets": 720, "frames": 720, "end_s": 30.0, **counts})
     assert describe_damage(INFO, log) == message
 

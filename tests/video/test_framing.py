@@ -21,6 +21,17 @@ ASPECTS = st.sampled_from(["9:16", "1:1", "4:5"]).map(lambda aspect: Fraction(*m
 SIDES = st.integers(1, 4000)
 
 
+@pytest.mark.parametrize(
+    ("size", "aspect", "expected"),
+    [((1920, 1080), "9/16", (608, 1080)), ((1080, 1920), "1/1", (1080, 1080)), ((4, 3), "1/1", (540, 540))],
+)
+def test_shape_is_as_large_as_the_crop_and_large_enough(
+    size: tuple[int, int], aspect: str, expected: tuple[int, int]
+) -> None:
+    shape = Shape.of(video_info(width=size[0], height=size[1]), Fraction(aspect))
+    assert (shape.width, shape.height) == expected
+
+
 @given(SIDES, SIDES, ASPECTS)
 def test_shape_has_the_wanted_aspect(width: int, height: int, aspect: Fraction) -> None:
     shape = Shape.of(video_info(width=width, height=height), aspect)

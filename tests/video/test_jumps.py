@@ -77,6 +77,25 @@ def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
     return Stamps(dts, pts, np.zeros(len(pts))), placed
 
 
+@pytest.mark.parametrize(
+    ("name", "leap_s", "is_left_out"),
+    [
+        ("a.ts", 3000.0, True),
+        ("a.ts", 12.0, True),
+        ("a.ts", 8.0, False),
+        ("a.mkv", 900.0, True),
+        ("a.mkv", 500.0, False),
+        ("a.mp4", 900.0, False),  # whose index says how long the frame lasts
+    ],
+)
+def test_gap_is_left_out_from_a_length_on(
+    name: str, leap_s: float, is_left_out: bool, tmp_path: Path
+) -> None:
+    times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
+    info = probe(make_video(tmp_path / name, times_s=times).path)
+    assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
+
+
 @given(parts_of_files)
 @settings(deadline=None)
 def test_time_line_of_joined_parts_rises_without_gaps(parts: list[Part]) -> None:
@@ -278,25 +297,6 @@ def test_clip_across_a_gap_has_every_frame(gap: tuple[Path, float], tmp_path: Pa
 
 def test_still_behind_a_gap_is_counted_without_it(gap: tuple[Path, float]) -> None:
     assert read_number(read_frames_at(probe(gap[0]), [2.0])[0].image) == 50
-
-
-@pytest.mark.parametrize(
-    ("name", "leap_s", "is_left_out"),
-    [
-        ("a.ts", 3000.0, True),
-        ("a.ts", 12.0, True),
-        ("a.ts", 8.0, False),
-        ("a.mkv", 900.0, True),
-        ("a.mkv", 500.0, False),
-        ("a.mp4", 900.0, False),  # whose index says how long the frame lasts
-    ],
-)
-def test_gap_is_left_out_from_a_length_on(
-    name: str, leap_s: float, is_left_out: bool, tmp_path: Path
-) -> None:
-    times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
-    info = probe(make_video(tmp_path / name, times_s=times).path)
-    assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
 
 
 def test_subtitle_longer_than_the_film_is_no_jump(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.media import MadeVideo, make_video, read_number
 from vidsum.errors import InputError
 from vidsum.video import live, streams
 from vidsum.video.frames import Sampling
-from vidsum.video.live import LiveFrame, parse_source, read_live
+from vidsum.video.live import IDLE_S, LiveFrame, parse_source, read_live
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
@@ -41,6 +41,21 @@ def numbers(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
 def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int]]:
     with read_frames(probe(path), [sampling]) as frames:
         return [(frame.time_s, read_number(frame.image)) for _, frame in frames]
+
+
+def test_file_is_read_once_unless_it_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").touch()
+    once, followed = (parse_source(str(tmp_path / "film.mp4"), follow=follow) for follow in (False, True))
+    assert (once.kind, once.idle_s) == ("file", None)
+    assert (followed.kind, followed.idle_s) == ("growing file", IDLE_S)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
+)
+def test_kind_of_a_source_is_that_of_its_name(name: str, kind: str) -> None:
+    assert parse_source(name).kind == kind
 
 
 @pytest.mark.parametrize("name", ["rtsp://192.0.2.1/a", "-", "camera"])
@@ -149,14 +164,6 @@ def test_missing_source_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
         parse_source(name)
     assert "camera" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
-)
-def test_kind_of_a_source(name: str, kind: str) -> None:
-    assert parse_source(name).kind == kind
 
 
 @pytest.mark.parametrize("name", ["rtsp://192.0.2.1/a", "-", "camera", "camera:2"])

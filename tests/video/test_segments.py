@@ -1,20 +1,49 @@
 """Segments on the frames of a video: their ticks, and edges that frames keep."""
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.media import make_video
+from tests.media import make_video, video_info
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import probe
-from vidsum.video.segments import STAYS_S, in_ticks, segment_frames, snap_to_frames
+from vidsum.video.segments import STAYS_S, clip_time_base, in_ticks, segment_frames, snap_to_frames
 
 MILLISECOND = Fraction(1, 1000)
+
+
+def base_of_a_clip(n_ticks: int, **facts: Any) -> Fraction:
+    """The tick of a clip of a video at 25 frames/s, whose first frame stays some ticks of 1/12800 s."""
+    rates = dict.fromkeys(("base_rate", "guessed_rate", "average_rate"), Fraction(25))
+    stream: Any = SimpleNamespace(**{"time_base": Fraction(1, 12_800), **rates, **facts})
+    info = video_info("film.mp4", duration_s=3.0, fps=25.0)
+    first: Any = SimpleNamespace(tick=0, end_tick=n_ticks)
+    return clip_time_base(info, stream, first)
+
+
+def test_tick_of_a_clip_is_a_frame_where_the_first_one_stays_that_long() -> None:
+    assert base_of_a_clip(512) == Fraction(1, 25)
+
+
+def test_tick_of_a_clip_is_the_sources_where_its_first_frame_stays_longer() -> None:
+    assert base_of_a_clip(1024) == Fraction(1, 12_800)
+
+
+def test_tick_of_a_clip_is_the_sources_where_a_declared_rate_is_another() -> None:
+    other = dict.fromkeys(("base_rate", "guessed_rate", "average_rate"), Fraction(50))
+    assert base_of_a_clip(512, **other) == Fraction(1, 12_800)
+
+
+def test_odd_tick_of_a_source_is_no_tick_of_a_clip() -> None:
+    base = base_of_a_clip(1024, time_base=Fraction(1001, 30_000))
+    assert base.numerator == 1
 
 
 @pytest.mark.parametrize(

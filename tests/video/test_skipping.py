@@ -51,6 +51,17 @@ def samples(path: Path, fps: tuple[float | None, ...], strict: bool) -> list[tup
 RATES: list[tuple[float | None, ...]] = [(0.5,), (2.0,), (7.3,), (1.0, 3.0), (2.0, None)]
 
 
+def test_time_of_a_packet_counts_from_the_first_picture() -> None:
+    rate = Fraction(25)
+    stream: Any = SimpleNamespace(
+        codec_context=SimpleNamespace(name="h264"), time_base=Fraction(1, 1000), average_rate=rate
+    )
+    skipper = FrameSkipper(stream, [Sampling(2.0, None)], 1.5, DecodeLog())
+    packet = SimpleNamespace(pts=2000, is_discard=False, size=3)
+    assert skipper._time_s(packet) == 0.5
+    assert skipper._time_s(SimpleNamespace(pts=2000, is_discard=True, size=3)) is None
+
+
 @pytest.mark.parametrize("rates", [RATES[1:4:2], deep(RATES)], ids=["two", "all"])
 @pytest.mark.parametrize("kind", [*GOOD_VIDEOS, *DENSE])
 def test_skipping_keeps_samples(

@@ -99,7 +99,7 @@ def test_list_that_grows_and_ends(server: Server) -> None:
 @pytest.mark.parametrize("kind", ["", "EVENT"])
 def test_list_that_stops_growing_ends_by_idle(server: Server, kind: str) -> None:
     url = server.serve("/live.m3u8", typed(a_list(3, kind=kind, is_over=False)))
-    assert read(url, idle_s=1.0)[0] == ALL[:6]
+    assert read(url, idle_s=0.3)[0] == ALL[:6]
 
 
 def test_list_that_is_gone_for_a_while_gives_nothing_twice(server: Server) -> None:

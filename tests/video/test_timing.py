@@ -1,6 +1,8 @@
 """Rates and lengths: of files with holes, long gaps, lost ends and frames without time stamps."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import av
 import numpy as np
@@ -12,6 +14,20 @@ from vidsum.video import timing as timing_module
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import _rhythm, read_frame_times, read_jumps
+
+
+@pytest.mark.parametrize(
+    ("format", "head_bytes", "is_unlikely"),
+    [("mpegts", 1_000, False), ("mpegts", 100_000, True), ("mpegts", 10, True), ("mov", 100_000, False)],
+)
+def test_transport_stream_whose_head_is_of_another_byte_rate_has_an_unlikely_length(
+    format: str, head_bytes: int, is_unlikely: bool
+) -> None:
+    head: Any = SimpleNamespace(n_bytes=head_bytes, end_s=1.0, frames_s=np.zeros(1))
+    container: Any = SimpleNamespace(
+        format=SimpleNamespace(name=format), duration=10 * av.time_base, size=10_000
+    )
+    assert timing_module._is_rate_unlikely(head, container) == is_unlikely
 
 
 @pytest.mark.parametrize("suffix", [".mkv", deep(".ts")])

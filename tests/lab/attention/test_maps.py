@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import cv2
@@ -66,6 +67,14 @@ def heads_by_weights(weights: npt.NDArray[np.float32], values: Tensor) -> npt.ND
     """[Q, d] the heads side by side, of weights [h, Q, K] and values [K, d]."""
     split = np.split(values.numpy(), len(weights), axis=1)
     return np.concatenate([one @ part for one, part in zip(weights, split, strict=True)], axis=1)
+
+
+def test_only_a_fulltransnet_has_attention_to_draw() -> None:
+    summarizer = summarizer_of()
+    assert module.require_part(summarizer, "all") is summarizer.model
+    ridge: Any = SimpleNamespace(model=nn.Linear(1, 1), name="ridge")
+    with pytest.raises(UsageError, match="ridge has no decoder, whose attention is drawn"):
+        module.require_part(ridge, "all")
 
 
 @pytest.mark.parametrize(

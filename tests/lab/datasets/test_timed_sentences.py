@@ -19,6 +19,14 @@ from vidsum.lab.datasets.timed_sentences import (
 )
 
 
+@pytest.mark.parametrize("window", [(0, 2), (4, 9)], ids=["begins with it", "ends with it"])
+def test_window_of_a_highlight_may_begin_and_end_with_its_video(
+    tmp_path: Path, window: tuple[int, int]
+) -> None:
+    line = highlight(7, "x", "A girl", window) | {"duration": 9}
+    assert read_highlights(write_lines(tmp_path / "val.jsonl", line))["7"].windows == (window,)
+
+
 def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
     videos = {
         "v_b": in_seconds(55.15, (0.28, 55.15, "A lifting tutorial."), (13.79, 54.32, "  He helps.")),

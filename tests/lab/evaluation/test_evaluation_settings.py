@@ -10,6 +10,17 @@ from vidsum.lab.evaluation.settings import CaptionsRequest, SummaryRequest
 ANNOTATIONS, PLOT = Path("ydata.mat"), Path("scores.png")
 
 
+def test_known_measure_of_captions_is_allowed_and_another_refused() -> None:
+    assert CaptionsRequest(data=Path("a.json"), metric=("cider-d",)).metric == ("cider-d",)
+    with pytest.raises(UsageError, match="measure 'cidr-d'"):
+        CaptionsRequest(data=Path("a.json"), metric=("cidr-d",))
+
+
+def test_measure_that_needs_java_is_refused_with_the_reason() -> None:
+    with pytest.raises(UsageError, match="needs Java programs"):
+        CaptionsRequest(data=Path("a.json"), metric=("METEOR",))
+
+
 def test_scores_are_drawn_of_videos_with_features_alone() -> None:
     with pytest.raises(UsageError, match="plot needs videos with features"):
         SummaryRequest(annotations=ANNOTATIONS, plot=PLOT)

@@ -108,6 +108,12 @@ def sample(folder: Path) -> Sample:
     return Sample(queries, predictions, report, in_per_cent(figures(report.rows["sample"])))
 
 
+@pytest.mark.parametrize(("comparison", "fraction"), [("mmn", 1.0), ("2d-tan", 0.0)])
+def test_comparisons_differ_at_the_threshold_itself(comparison: Comparison, fraction: float) -> None:
+    half = best_ious(stack_intervals([[(0.0, 1.0)]]), stack_intervals([[(0.0, 2.0)]]))
+    assert measure(half, comparison).recall[1, 0.5] == fraction
+
+
 @pytest.mark.shared
 def test_every_published_figure_is_met(folder: Path, sample: Sample) -> None:
     published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
@@ -350,12 +356,6 @@ def test_miou_is_that_of_a_direct_loop(cases: Cases, comparison: Comparison) -> 
         for moments, truths in cases
     ]
     assert measured.miou == pytest.approx(np.mean(best))
-
-
-@pytest.mark.parametrize(("comparison", "fraction"), [("mmn", 1.0), ("2d-tan", 0.0)])
-def test_comparisons_differ_at_the_threshold_itself(comparison: Comparison, fraction: float) -> None:
-    half = best_ious(stack_intervals([[(0.0, 1.0)]]), stack_intervals([[(0.0, 2.0)]]))
-    assert measure(half, comparison).recall[1, 0.5] == fraction
 
 
 DURATIONS = np.array([10.0, 600.0])

@@ -17,8 +17,8 @@ from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding.chosen_model import resolve_model
 from vidsum.lab.importers import add_official
-from vidsum.lab.importers.import_detr import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.lab.importers.published import read_published
+from vidsum.lab.importers.import_detr import _perceptron, moment_detr_checkpoint, qd_detr_checkpoint
+from vidsum.lab.importers.published import TensorReader, read_published
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import DETR, Detections
 from vidsum.models.detr_models import MODELS, build
@@ -206,6 +206,13 @@ def compared(request: pytest.FixtureRequest) -> Compared:
         ]
         found = model(video, is_clip, words, is_word)
         return Compared(found, model.saliency(video, is_clip, words, is_word), expected)
+
+
+def test_layers_of_a_published_perceptron_are_every_second_module() -> None:
+    names = [f"span.layers.{n}.{part}" for n in range(3) for part in ("weight", "bias")]
+    reader = TensorReader(dict.fromkeys(names, torch.ones(1)), "Toy", "$")
+    taken = _perceptron(reader, "span", "spans", 3)
+    assert list(taken) == [f"spans.{n}.{part}" for n in (0, 2, 4) for part in ("weight", "bias")]
 
 
 def test_logits_of_a_padded_batch_are_those_of_the_published_code(compared: Compared) -> None:

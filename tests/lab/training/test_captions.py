@@ -150,6 +150,13 @@ def test_text_without_content_words_is_not_shortened() -> None:
     assert shorten(FREQUENT_AND_RARE, np.random.default_rng(0))[-1] == "it is there"
 
 
+@pytest.mark.parametrize(("end_s", "same"), [(8.0, {0: (1,), 1: (0,)}), (7.9, {})])
+def test_windows_that_share_four_fifths_are_of_one_event(end_s: float, same: dict[int, tuple[int]]) -> None:
+    sentences = ("dog runs", (0.0, 10.0)), ("snow", (0.0, end_s))
+    known = embed_sentences({"a": moment_video("a", 60.0, *sentences)}, one_hot, "words")
+    assert known.same_event == same
+
+
 def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:
     own = ("dog runs", (0.0, 10.0)), ("cook pan", (30.0, 40.0)), ("snow", (0.5, 10.0)), ("egg", (4.0, 9.0))
     one = moment_video("a", 60.0, *own)

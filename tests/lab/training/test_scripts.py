@@ -1,7 +1,7 @@
 """Scripts of simulated videos: what is shown, when sentences are true, and the queries drawn from them."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from vidsum.lab.training.scripts import (
     Script,
     ScriptQuery,
     ScriptSegment,
+    _cut,
     annotated_script,
     draw_query,
     joined_script,
@@ -59,6 +60,13 @@ def annotated() -> list[Script]:
     rng = np.random.default_rng(0)
     drawn = [annotated_script(captions(), rng) for _ in range(100)]
     return [script for script in drawn if script.name == "b"]
+
+
+def test_last_shot_of_a_segment_ends_with_it() -> None:
+    rng = np.random.default_rng(0)
+    shots = list(islice(_cut([ScriptSegment(0, 0.0, 20.0)], rng), 100))
+    assert shots[-1].end_s == 20.0
+    assert all(shot.end_s > shot.start_s for shot in shots)
 
 
 def test_annotated_video_is_true_when_its_file_says(annotated: list[Script]) -> None:

@@ -14,6 +14,7 @@ from vidsum.models.attention.learned_mask import (
     LearnedMask,
     SoftMask,
     StaticMask,
+    _attends,
     attention_weights,
     fused_attention,
     learned_masks,
@@ -99,6 +100,20 @@ cases = st.builds(
     n_tokens=st.integers(1, 6),
     seed=st.integers(0, 1000),
 )
+
+
+def test_keys_of_a_video_are_those_of_all_its_queries_and_heads() -> None:
+    is_key = torch.tensor([[True, False, True], [True, True, True]])
+    attends = _attends(is_key)
+    assert attends is not None
+    assert attends.shape == (2, 1, 1, 3)
+    assert torch.equal(attends[:, 0, 0], is_key)
+
+
+def test_keys_of_each_query_are_those_of_all_heads() -> None:
+    attends = _attends(torch.ones(2, 5, 3, dtype=torch.bool))
+    assert attends is not None
+    assert attends.shape == (2, 1, 5, 3)
 
 
 @settings(deadline=None, max_examples=25)

@@ -2,6 +2,7 @@
 
 import cmath
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,22 @@ from vidsum.models.configs import Decay, Fusion, MRNetConfig, Region
 
 def as_complex(x: Tensor) -> list[complex]:
     return [complex(a, b) for a, b in x.double().view(-1, 2).tolist()]
+
+
+def attends(**options: Any) -> list[list[bool]]:
+    """Which of two queries and three clips attend to which."""
+    module = MaskRetention(MRNetConfig(d=8, heads=2, **{"cross_modal": True, **options}))
+    is_key = torch.tensor([[True, True, True, True, False]])
+    return module._attends(torch.zeros(1, 5, 8), 2, is_key)[0, 0].tolist()
+
+
+def test_queries_attend_to_queries_and_clips_to_clips_where_they_are_apart() -> None:
+    queries, clips = [True, True, False, False, False], [False, False, True, True, False]
+    assert attends(cross_modal=False)[:4] == [queries, queries, clips, clips]
+
+
+def test_padding_is_attended_to_by_itself_alone() -> None:
+    assert [row[4] for row in attends()] == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("inverse", [False, True])
