@@ -100,8 +100,8 @@ def _cut(grey: npt.NDArray[np.uint8], box: IntArray) -> npt.NDArray[np.uint8]:
     return grey[top:bottom, left:right]
 
 
-def _is_same(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> bool:
-    return float(np.abs(one.astype(np.int16) - other).mean()) <= _SAME
+def _is_same(look: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> bool:
+    return float(np.abs(look.astype(np.int16) - other).mean()) <= _SAME
 
 
 def _find_letters(grey: npt.NDArray[np.uint8]) -> FloatArray:
@@ -125,7 +125,7 @@ def _find_letters(grey: npt.NDArray[np.uint8]) -> FloatArray:
 
 def _find_lines(letters: FloatArray) -> IntArray:
     """Return lines, [N, 4]: left, top, right and bottom of runs of enough letters of one height and level."""
-    lines, found = list[float](), list[tuple[int, int, int, int]]()  # the middles of their heights, and boxes
+    lines, boxes = list[float](), list[tuple[int, int, int, int]]()  # the middles of their heights, and boxes
     left, right, middles, heights, levels = letters.T
     for _, _, middle, height, level in letters:
         is_similar = (np.abs(heights / height - 1) < 0.6) & (np.abs(middles - middle) < 0.4 * height)
@@ -140,5 +140,5 @@ def _find_lines(letters: FloatArray) -> IntArray:
             first = last + 1 - int(counts.max())
             top, bottom = max(middle - height / 2, 0), middle + height / 2
             across = left[is_similar][first], right[is_similar][last]
-            found.append((int(across[0]), int(top), int(np.ceil(across[1])), int(np.ceil(bottom))))
-    return np.array(found, np.int64).reshape(-1, 4)
+            boxes.append((int(across[0]), int(top), int(np.ceil(across[1])), int(np.ceil(bottom))))
+    return np.array(boxes, np.int64).reshape(-1, 4)

@@ -142,7 +142,7 @@ class Transcript(Result):
 
     @property
     def as_captions(self) -> Transcript:
-        """What can be trusted, without marks of doubt: people who see a clip cannot check them."""
+        """The speech that can be trusted, without marks of doubt: captions of a clip cannot be checked."""
         trusted = self.trusted
         return replace(trusted, segments=tuple(replace(part, uncertain=False) for part in trusted.segments))
 
