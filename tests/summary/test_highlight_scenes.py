@@ -96,7 +96,7 @@ def test_scene_hardly_above_the_others_is_no_highlight() -> None:
     ],
     ids=["cut by its start and end", "too long for a limit", "around the scene", "around it and too long"],
 )
-def test_highlight_holds_whole_sentences_where_they_fit(
+def test_highlight_holds_whole_sentences_where_they_fit_else_keeps_both_ends(
     sentences: list[Interval], limits: HighlightSettings, highlight: Interval
 ) -> None:
     importance, features, edges = video((20, 0.2), (6, 0.8), (30, 0.2))
