@@ -22,6 +22,8 @@ def opened(browser: Any, server: EditServer, width: int = 1400, **options: Any) 
     tab = open_window(browser, width, (server.url, "data:"), **options)
     tab.goto(server.url)
     until(tab, "document.querySelectorAll('.cell').length > 0")
+    # the height of the player is known then: what is clicked no longer moves
+    until(tab, "(player => player.readyState > 0 || player.error)(document.querySelector('video'))")
     return tab
 
 
