@@ -17,7 +17,7 @@ class Small(nn.Module):
 
 @pytest.fixture
 def weights(monkeypatch: pytest.MonkeyPatch) -> dict[str, torch.Tensor]:
-    """Those of the head, and of an auxiliary classifier."""
+    """Weights of the classification head and of an auxiliary classifier."""
     monkeypatch.setattr("torchvision.models.googlenet", lambda **_: Small())
     return {"fc.weight": torch.ones(3, 2), "fc.bias": torch.ones(3), "aux1.fc.weight": torch.ones(3, 2)}
 

@@ -104,8 +104,9 @@ def find_speech_units(
     parts = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     starts_s = {part.start_s for part in sentences if not part.text.startswith(tuple(ascii_lowercase))}
     alone = [StandingRun(at, at, 1.0) for at in range(len(parts))]
+    content = [run for run in runs if not any(aside[run.first : run.last + 1])]
     choices = (
-        (sentences, [run for run in runs if not any(aside[run.first : run.last + 1])]),
+        (sentences, content),
         (sentences, runs),
         (parts, [run for run in alone if is_english and _is_statement(parts[run.first].text)]),
         (parts, [run for run in alone if parts[run.first].start_s in starts_s]),
@@ -118,7 +119,7 @@ def find_speech_units(
             break
     opening = list[SpeechUnit]()
     if is_english and longest_s >= _OPENING_BUDGET_S:
-        openings = _openings(sentences, choices[0][1], longest_s, transcript.duration_s)
+        openings = _openings(sentences, content, longest_s, transcript.duration_s)
         opening = [unit for unit in openings if not _reaches(unit, decided)][:1]
     return SpokenParts(
         tuple(_best(units, longest_s, opening)),
