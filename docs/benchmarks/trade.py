@@ -45,6 +45,7 @@ from vidsum.summary.optimise import maximise
 from vidsum.summary.score import best_score
 from vidsum.summary.selection import select
 from vidsum.summary.settings import Selection
+from vidsum.summary.topics import PART_S, compare_within_topics, topics_of
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 ROW = "ridge, ends, novelty"
@@ -151,10 +152,12 @@ def predicted(row: str, data: Data) -> dict[str, FloatArray]:
 
 
 def captured_by_default(video: AnnotatedVideo, expected: FloatArray) -> float:
-    """People's mean standardised score in the summary that the whole objective chooses."""
+    """People's mean standardised score in the default summary: the whole objective, compared within topics."""
     features = video.features
     budget_s = BUDGET * features.duration_s
-    chosen = select(features, shots_of(video), logistic(expected), budget_s, slope=1.0).segments
+    topics = topics_of(features.array, round(PART_S / features.step_s))
+    curve = compare_within_topics(logistic(expected), topics)
+    chosen = select(features, shots_of(video), curve, budget_s, slope=1.0).segments
     middles = features.timestamps + features.step_s / 2
     is_in = np.any([(start_s <= middles) & (middles < end_s) for start_s, end_s in chosen], axis=0)
     return float(standardise(video.gtscore)[is_in].mean())

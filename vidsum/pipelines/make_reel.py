@@ -51,6 +51,7 @@ from vidsum.summary.reel_parts import (
 from vidsum.summary.reel_reasons import describe_reasons
 from vidsum.summary.score import load_importance_checkpoint, slope_of
 from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
+from vidsum.summary.topics import compare_within_topics, topics_of
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
@@ -328,23 +329,17 @@ def _of_file(progress: Progress | None, name: str) -> Progress | None:
 
 
 def _against_each_other(analysed: Sequence[AnalysedInput], extraction: Extraction) -> list[ReelInput]:
-    """Return inputs with the importance of each as a whole, as if each were a picture of one film."""
+    """Return inputs with the importance of each as a whole, as if each were a picture of a film."""
     inputs = [made.input for made in analysed]
     means = [made.mean for made in analysed if made.mean is not None]
     if len(means) < len(inputs):  # features without a map to sentences say nothing of importance
         return inputs
-    step_s = resolve_spec(extraction).step_s
-    film = Features(
-        array=np.stack([made.look for made in analysed]),
-        timestamps=np.arange(len(inputs), dtype=np.float64) * step_s,
-        step_s=step_s,
-        covers_s=step_s,
-        duration_s=len(inputs) * step_s,
-        video_fps=1 / step_s,
-        extractor=extraction.extractor,
-        embeddings=unit_rows(np.stack(means)),
-    )
+    rate, sentences = 1 / resolve_spec(extraction).step_s, unit_rows(np.stack(means))
+    looks = np.stack([made.look for made in analysed])
+    film = Features.from_array(looks, rate, video_fps=rate, extractor=extraction.extractor)
+    film = replace(film, embeddings=sentences)
     curve = importance(load_importance_checkpoint(SHIPPED_MODEL, extraction.device), film, None)
+    curve = compare_within_topics(curve, topics_of(sentences))
     curve = curve * np.array([made.quality for made in analysed], np.float32)
     expected = slope_of(SHIPPED_MODEL, extraction.device) * logit(curve, LEAST_IMPORTANCE)
     return [replace(made, importance=float(score)) for made, score in zip(inputs, expected, strict=True)]

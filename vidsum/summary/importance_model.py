@@ -58,10 +58,14 @@ class FeatureTransform:
         """Return whether features of an extractor have to be mapped into the space."""
         return self.space is not None and extractor not in SENTENCES
 
+    def in_space(self, features: Features) -> FloatArray:
+        """Return [T, D] in the space, or the features themselves where the model reads no space."""
+        is_mapped = self.maps(features.extractor)
+        return vse_map.mapped_rows(features) if is_mapped else np.asarray(features.array, np.float32)
+
     def of(self, features: Features) -> FloatArray:
         """Return [T, D + n_added]"""
-        is_mapped = self.maps(features.extractor)
-        array = vse_map.mapped_rows(features) if is_mapped else np.asarray(features.array, np.float32)
+        array = self.in_space(features)
         if self.space:
             array = array - array.mean(axis=0)
         if not self.ends:

@@ -29,6 +29,7 @@ from vidsum.summary.importance_model import (
 )
 from vidsum.summary.motion import motion
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
+from vidsum.summary.topics import PART_S, compare_within_topics, topics_of
 from vidsum.types import FloatArray
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)  # extractor and features per second of the checkpoint that ships
@@ -156,12 +157,17 @@ def score(
 
     Of `selection`, the model (not `auto`) and the seed count. `fraction` is the budget's fraction
     of the video, `device` the device of a trained model. FullTransNet alone needs shots. The scores of the
-    models that ship are multiplied by `motion`: people never scored frozen footage.
+    models that ship are compared within topics, as people scored films of a single subject, and multiplied by
+    `motion`: people never scored frozen footage.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
-    curve = importance(load_importance_checkpoint(selection.model, device), features, shots, fraction)
-    return curve * motion(features) if selection.model in SHIPPED_MODELS else curve
+    summarizer = load_importance_checkpoint(selection.model, device)
+    curve = importance(summarizer, features, shots, fraction)
+    if selection.model not in SHIPPED_MODELS:
+        return curve
+    topics = topics_of(summarizer.inputs.in_space(features), round(PART_S / features.step_s))
+    return compare_within_topics(curve, topics) * motion(features)
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:
