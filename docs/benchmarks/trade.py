@@ -152,7 +152,7 @@ def predicted(row: str, data: Data) -> dict[str, FloatArray]:
 
 
 def captured_by_default(video: AnnotatedVideo, expected: FloatArray) -> float:
-    """People's mean standardised score in the default summary: the whole objective, compared within topics."""
+    """People's mean standardised score in the default summary: whole objective, compared within topics."""
     features = video.features
     budget_s = BUDGET * features.duration_s
     topics = topics_of(features.array, round(PART_S / features.step_s))
