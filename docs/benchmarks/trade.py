@@ -11,14 +11,15 @@ similar chosen unit, of mean features less the film's mean, at least 0. The expe
 regression, fitted to the training videos of each split.
 First table, TVSum: the mean of people's standardised scores in the chosen shots (`captured`), less the
 clock's; the likeness per second; the mean, over the phrases of `shown_phrases.json`, of how far the chosen
-captions are from the film's, in deviations. The whole objective has units of 2 to 5 s. Then
-whether the expected score is calibrated. With `--films`, whose films `docs.benchmarks.shown` makes, the same
-choice on windows of 2.5 s by the shipped regression: clips that are always or never chosen, phrases out of
-range, and the mean of |log ratio|.
+captions are from the film's, in deviations. The whole objective has units of 2 to 5 s; in topics, its scores
+are compared within topics, of simulated pictures as vidsum does, or of the captions themselves. Then whether
+the expected score is calibrated. With `--films`, whose films `docs.benchmarks.shown` makes, the same choice
+on windows of 2.5 s by the shipped regression: clips that are always or never chosen, phrases out of range,
+and the mean of |log ratio|.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -151,16 +152,38 @@ def predicted(row: str, data: Data) -> dict[str, FloatArray]:
     return curves
 
 
-def captured_by_default(video: AnnotatedVideo, expected: FloatArray) -> float:
-    """People's mean standardised score in the default summary: whole objective, compared within topics."""
+def captured_by_default(
+    video: AnnotatedVideo, expected: FloatArray, in_topics: FloatArray | None = None
+) -> float:
+    """People's mean standardised score in the summary that the whole objective chooses.
+
+    With `in_topics`, [T, D], the expected score is compared within the topics of these rows.
+    """
     features = video.features
-    budget_s = BUDGET * features.duration_s
-    topics = topics_of(features.array, round(PART_S / features.step_s))
-    curve = compare_within_topics(logistic(expected), topics)
+    budget_s, curve = BUDGET * features.duration_s, logistic(expected)
+    if in_topics is not None:
+        curve = compare_within_topics(curve, topics_of(in_topics, round(PART_S / features.step_s)))
     chosen = select(features, shots_of(video), curve, budget_s, slope=1.0).segments
     middles = features.timestamps + features.step_s / 2
     is_in = np.any([(start_s <= middles) & (middles < end_s) for start_s, end_s in chosen], axis=0)
     return float(standardise(video.gtscore)[is_in].mean())
+
+
+def print_whole(
+    name: str,
+    data: Data,
+    curves: dict[str, FloatArray],
+    in_topics: Mapping[str, AnnotatedVideo] | None = None,
+    less: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Print a row of what the whole objective captures, and return it of each video."""
+    captured = {}
+    for video, curve in curves.items():
+        rows = in_topics[video].features.array if in_topics else None
+        captured[video] = captured_by_default(data.tested[video], curve, rows)
+    more = interval([value - less[video] for video, value in captured.items()]) if less else ""
+    print(f"| {name} | {interval([*captured.values()])} | {more} | | |", flush=True)
+    return captured
 
 
 def print_slope(row: str, data: Data, curves: dict[str, FloatArray]) -> None:
@@ -206,13 +229,10 @@ def print_tvsum(options: argparse.Namespace, splits: str) -> None:
         print(
             f"| {weight:g} | {interval(captured)} | {interval(less)} | {shown:.3f} | {far:.3f} |", flush=True
         )
-    whole, by_clock = (
-        {name: captured_by_default(data.tested[name], curve) for name, curve in curves[row].items()}
-        for row in (ROW, CLOCK)
-    )
-    less = [value - by_clock[name] for name, value in whole.items()]
-    print(f"| whole objective | {interval([*whole.values()])} | {interval(less)} | | |")
-    print(f"| whole objective, clock | {interval([*by_clock.values()])} | | | |")
+    by_clock = print_whole("whole objective, clock", data, curves[CLOCK])
+    print_whole("whole objective", data, curves[ROW], less=by_clock)
+    print_whole("whole objective, in topics", data, curves[ROW], data.tested, by_clock)
+    print_whole("whole objective, in topics of captions", data, curves[ROW], data.videos, by_clock)
     at_random = [
         film.measure(0)
         for name, film in films[ROW].items()
