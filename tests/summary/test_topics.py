@@ -36,6 +36,16 @@ def test_parts_are_of_a_topic_from_a_cosine_of_three_tenths_on(cosine: float, co
     assert len(set(topics_of(rows_of(DOG, other), 4))) == count
 
 
+@pytest.mark.parametrize(("far", "near", "count"), [(0.0, 0.5, 2), (0.1, 0.58, 1)])
+def test_part_joins_a_topic_by_its_mean_cosine_with_the_parts_of_it(
+    far: float, near: float, count: int
+) -> None:
+    # neither by the nearest part, .5 in the first case, nor by the farthest, .1 in the second
+    cosines = np.array([[1, 0.6, far], [0.6, 1, near], [far, near, 1]])
+    rows = np.linalg.cholesky(cosines).astype(np.float32)
+    assert len(set(topics_of(rows, 1))) == count
+
+
 def test_loud_rows_weigh_no_more_than_others_of_their_part() -> None:
     part = np.stack([DOG, DOG, DOG, 100 * BEACH])
     topics = topics_of(np.vstack([part, rows_of(DOG)]), 4)
