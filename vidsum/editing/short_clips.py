@@ -11,7 +11,9 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
-from vidsum.description.opening_titles import title_of
+import numpy as np
+
+from vidsum.description.opening_titles import texts_in, title_in
 from vidsum.features.settings import Extraction
 from vidsum.outputs.clips import clip_paths, save_clips
 from vidsum.outputs.edited_files import SavedClips
@@ -19,7 +21,6 @@ from vidsum.results.edited_parts import Part, most_in, overlap_s, subtract_spans
 from vidsum.results.sentences import SpokenSentence
 from vidsum.results.shorts import Short, Shorts
 from vidsum.summary.speech_units import with_silence
-from vidsum.times import format_time
 from vidsum.types import Interval
 
 
@@ -71,20 +72,10 @@ def complete_short(
         return complete
     span = max(rests, key=lambda rest: overlap_s(rest, moved.interval) if moved else rest[1] - rest[0])
     if sentences:
-        complete["text"] = " ".join(_texts_in(sentences, span))
-    if moved is None or moved.title == _title_in(sentences, moved.interval):
-        complete["title"] = _title_in(sentences, span)
+        complete["text"] = " ".join(texts_in(sentences, span))
+    if moved is None or moved.title == title_in(sentences, moved.interval):
+        complete["title"] = title_in(sentences, span)
     return {**complete, **dict(zip(names, span, strict=True))}
-
-
-def _title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
-    texts = _texts_in(sentences, span)
-    return (title_of(texts) if texts else "") or f"Scene at {format_time(span[0])}"
-
-
-def _texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:
-    """Return the sentences of which the most is in a span."""
-    return [said.text for said in sentences if span[0] <= (said.start_s + said.end_s) / 2 < span[1]]
 
 
 def sentence_pieces(
@@ -110,10 +101,5 @@ def sentence_edges(
     sentences: Sequence[SpokenSentence], cuts_s: Sequence[float], duration_s: float
 ) -> list[Interval]:
     """Return where a short of each sentence begins and ends: with silence, but none across a cut."""
-    edges = list[Interval]()
-    for number in range(len(sentences)):
-        unit = with_silence(sentences, number, number, 0.0, duration_s)
-        before = [cut for cut in cuts_s if unit.first_s < cut <= unit.start_s]
-        after = [cut for cut in cuts_s if unit.end_s <= cut < unit.last_s]
-        edges.append((max([unit.first_s, *before]), min([unit.last_s, *after])))
-    return edges
+    units = (with_silence(sentences, at, at, 0.0, duration_s) for at in range(len(sentences)))
+    return [unit.between_cuts(np.asarray(cuts_s, np.float64)) for unit in units]
