@@ -17,18 +17,18 @@ _LATER: Final = 3  # pictures between a line and what follows it
 _HIGHEST: Final = 0.4  # of the height: lines begin below it
 _CENTRED: Final = 0.06  # of the width: most from the middle of a line to the middle of the picture
 _CHANGED: Final = 16.0  # least mean change in levels of a line that is another one
-_SHARE: Final = 0.2  # least share of the pictures with such a line
+_SHARE, _LEAST = 0.2, 3  # least share, and number, of the pictures with such a line
 
 
 def has_captions(pictures: Sequence[Picture]) -> bool:
     """Return whether pictures [H, W, 3], one a second, show captions; the short side is
-    `vidsum.crop.lettering.SHORT_SIDE`. False of less than four pictures.
+    `vidsum.crop.lettering.SHORT_SIDE`. False of less than six pictures.
     """
     import cv2
 
     greys = [np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), np.uint8) for picture in pictures]
     changing = [_has_caption(grey, later) for grey, later in zip(greys, greys[_LATER:], strict=False)]
-    return bool(changing) and float(np.mean(changing)) >= _SHARE
+    return sum(changing) >= max(_SHARE * len(changing), _LEAST)
 
 
 def _has_caption(grey: npt.NDArray[np.uint8], later: npt.NDArray[np.uint8]) -> bool:
