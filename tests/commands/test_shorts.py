@@ -204,18 +204,6 @@ def test_scenes_of_a_film_without_speech(own_home: Path, run: Run, *, sound: boo
     assert not [*Path().glob("*.srt")]
 
 
-def test_scenes_of_nothing_that_has_a_name_are_named_by_words(
-    talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(make_shorts, "_MIN_SPOKEN", 1.0)
-    run("shorts", talk, "-n", 2, *SHORT)
-    document = read_valid("talk_shorts.json", "shorts")
-    assert document["evidence"] == "picture"
-    for short in document["shorts"]:
-        first = next(n for n in range(len(SAID)) if 3.0 * n + 1.65 >= short["start_s"])
-        assert short["title"] == SAID[first].rstrip(".")
-
-
 def test_silent_film_needs_no_speech_recognition(own_home: Path, run: Run) -> None:
     film = make_film(Path("film.mp4"), sound=False)
     assert run("shorts", film, "-n", 1, *SHORT, "--dry-run").out.splitlines()[-1].endswith("by picture")

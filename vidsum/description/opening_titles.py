@@ -8,10 +8,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from vidsum.results.sentences import SpokenSentence
-from vidsum.times import format_time
-from vidsum.types import Interval
-
 MAX_LETTERS: Final = 70
 _LEAST_WORDS: Final = 3  # of a title
 _SEARCHED: Final = 2  # sentences in which a question is looked for
@@ -44,17 +40,6 @@ def title_of(sentences: Sequence[str]) -> str:
     opened = [_without_links(sentence) for sentence in sentences]
     questions = (text for text in opened[:_SEARCHED] if text.endswith(("?", "？")) and _is_title(text))
     return next(questions, "") or _statement(opened[0])
-
-
-def title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
-    """Return the title of what is said in a span; its time where nothing is."""
-    texts = texts_in(sentences, span)
-    return (title_of(texts) if texts else "") or f"Scene at {format_time(span[0])}"
-
-
-def texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:
-    """Return the sentences of which the most is in a span."""
-    return [said.text for said in sentences if span[0] <= (said.start_s + said.end_s) / 2 < span[1]]
 
 
 def _statement(sentence: str) -> str:

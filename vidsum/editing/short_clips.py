@@ -13,7 +13,7 @@ from weakref import finalize
 
 import numpy as np
 
-from vidsum.description.opening_titles import texts_in, title_in
+from vidsum.description.opening_titles import title_of
 from vidsum.features.settings import Extraction
 from vidsum.outputs.clips import clip_paths, save_clips
 from vidsum.outputs.edited_files import SavedClips
@@ -21,6 +21,7 @@ from vidsum.results.edited_parts import Part, most_in, overlap_s, subtract_spans
 from vidsum.results.sentences import SpokenSentence
 from vidsum.results.shorts import Short, Shorts
 from vidsum.summary.speech_units import with_silence
+from vidsum.times import format_time
 from vidsum.types import Interval
 
 
@@ -72,10 +73,20 @@ def complete_short(
         return complete
     span = max(rests, key=lambda rest: overlap_s(rest, moved.interval) if moved else rest[1] - rest[0])
     if sentences:
-        complete["text"] = " ".join(texts_in(sentences, span))
-    if moved is None or moved.title == title_in(sentences, moved.interval):
-        complete["title"] = title_in(sentences, span)
+        complete["text"] = " ".join(_texts_in(sentences, span))
+    if moved is None or moved.title == _title_in(sentences, moved.interval):
+        complete["title"] = _title_in(sentences, span)
     return {**complete, **dict(zip(names, span, strict=True))}
+
+
+def _title_in(sentences: Sequence[SpokenSentence], span: Interval) -> str:
+    texts = _texts_in(sentences, span)
+    return (title_of(texts) if texts else "") or f"Scene at {format_time(span[0])}"
+
+
+def _texts_in(sentences: Sequence[SpokenSentence], span: Interval) -> list[str]:
+    """Return the sentences of which the most is in a span."""
+    return [said.text for said in sentences if span[0] <= (said.start_s + said.end_s) / 2 < span[1]]
 
 
 def sentence_pieces(

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.description.opening_titles import title_in, title_of
+from vidsum.description.opening_titles import title_of
 from vidsum.description.writers import write_words
 from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
@@ -48,6 +48,7 @@ from vidsum.summary.short_passages import (
 )
 from vidsum.summary.slide_importance import number_slides, slides_of_talk
 from vidsum.summary.speech_units import timed_texts
+from vidsum.times import format_time
 from vidsum.types import Progress, TimeArray
 from vidsum.video.photographs import is_photograph
 
@@ -113,12 +114,12 @@ class _Work:
         edges_s = find(features, pictures=pictures).edges_s
         passages = self.thoughts(transcript, edges_s, progress) if transcript else []
         evidence = "speech" if passages or self.settings.evidence == "speech" else "picture"
-        spoken, transcript = transcript, transcript if evidence == "speech" else None
         if evidence == "picture":
+            transcript = None
             passages = find_scenes(edges_s, self.settings.length_s)
         chosen = self.choose(passages, features, pictures, edges_s, transcript)
         picked = [passages[number] for number, _ in chosen]
-        titles = self.titles(picked, features, spoken)
+        titles = self.titles(picked, features, transcript)
         shorts = [
             Short(part.start_s, part.end_s, score, title, " ".join(part.texts))
             for part, (_, score), title in zip(picked, chosen, titles, strict=True)
@@ -171,19 +172,19 @@ class _Work:
     def titles(
         self, picked: Sequence[ShortPassage], features: Features, transcript: Transcript | None
     ) -> list[str]:
-        """Return a title for each passage, in its words; of scenes in words for what is seen, else in words
-        that are said there.
-        """
-        if not picked or picked[0].texts:
-            return [title_of(part.texts) for part in picked]
-        sentences = transcript.trusted.sentences() if transcript else []
-        spans = [(part.start_s, part.end_s) for part in picked]
-        seen = write_words(see_segments(features, spans, MAP, None), MAP, MIN_SURE["words"])
-        titles = list[str]()
-        for span, sentence in zip(spans, seen, strict=True):
-            text = sentence.text.rstrip(".")
-            titles.append(text if text and text not in titles else title_in(sentences, span))
-        return titles
+        """Return a title for each passage, in its words or in words for what is seen."""
+        if not picked:
+            return []
+        if transcript is None:
+            spans = [(part.start_s, part.end_s) for part in picked]
+            seen = write_words(see_segments(features, spans, MAP, None), MAP, MIN_SURE["words"])
+            titles = list[str]()
+            for part, sentence in zip(picked, seen, strict=True):
+                text = sentence.text.rstrip(".")
+                named = text and text not in titles
+                titles.append(text if named else f"Scene at {format_time(part.start_s)}")
+            return titles
+        return [title_of(part.texts) for part in picked]
 
     def note(self, number: int, evidence: str) -> str:
         """Return why there are fewer shorts than were asked for; empty where there are as many."""
