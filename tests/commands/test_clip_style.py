@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from tests.crop.test_burned_captions import SAID, STAYS, film
 from tests.grounding.colours import use_colours
 from tests.media import make_video
 from tests.program import Run
@@ -208,3 +209,15 @@ def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.Monk
     assert "(unchanged)" in run(*options, "--vertical", "--aspect", "1:1").out
     run(*options, "--vertical")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
+
+
+@pytest.mark.parametrize(("lines", "is_seen"), [(SAID, True), (STAYS, False)], ids=["captions", "a sign"])
+def test_captions_in_the_pictures_are_seen(tmp_path: Path, lines: tuple[str, ...], *, is_seen: bool) -> None:
+    pictures = film(lines, n=10)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        return pictures[number // 2]
+
+    made = make_video(tmp_path / "film.mp4", n_frames=20, fps=2, width=640, height=360, paint=paint)
+    assert clip_style.is_captioned(probe(made.path), (0.0, 10.0)) == is_seen
+    assert not clip_style.is_captioned(probe(made.path), (0.0, 3.0))

@@ -92,6 +92,25 @@ def test_clips_subtitles_and_titles_are_written(talk: Path, run: Run) -> None:
         assert short["title"]
 
 
+@pytest.mark.parametrize("captioned", [True, False])
+def test_captions_are_drawn_once(
+    talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch, *, captioned: bool
+) -> None:
+    def middle() -> Picture:
+        with av.open("talk_short_1.mp4") as clip:
+            frames = [frame.to_ndarray(format="rgb24") for frame in clip.decode(video=0)]
+        return frames[len(frames) // 2]
+
+    run("shorts", talk, "-n", 1, *SHORT)
+    plain = middle()
+    monkeypatch.setattr("vidsum.pipelines.clip_style.is_captioned", lambda *_: captioned)
+    burned = [option for option in SHORT if option != "--no-burn"]
+    ran = run("shorts", talk, "-n", 1, *burned)
+    is_same = np.abs(plain.astype(int) - middle()).max() < 40  # but for the encoder
+    assert is_same == captioned
+    assert ("talk.mp4: has captions in its pictures: no others are drawn there" in ran.err) == captioned
+
+
 def test_passages_are_whole_thoughts(talk: Path, run: Run) -> None:
     run("shorts", talk, "-n", 9, *SHORT)
     texts = [short["text"] for short in shorts_in()]

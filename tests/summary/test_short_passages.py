@@ -47,6 +47,26 @@ def test_first_short_of_a_talk_neither_begins_in_the_middle_nor_asks() -> None:
     assert best.texts[-1] != QUESTION
 
 
+def test_no_passage_ends_with_a_question_that_others_answer() -> None:
+    assert thoughts(OLD, QUESTION, CAST) == [
+        OLD,
+        f"{OLD} {QUESTION} {CAST}",
+        f"{QUESTION} {CAST}",
+        CAST,
+    ]
+
+
+def test_questions_are_passages_where_nothing_else_is() -> None:
+    assert thoughts(QUESTION) == [QUESTION]
+
+
+@given(st.lists(st.sampled_from([OLD, LATE, QUESTION, CAST]), min_size=1, max_size=6))
+def test_passages_end_with_questions_only_if_all_do(sentences: list[str]) -> None:
+    asks = [text.endswith("?") for text in thoughts(*sentences)]
+    assert all(asks) == ({*sentences} == {QUESTION})
+    assert all(asks) or not any(asks)
+
+
 def test_advertisements_make_no_passages() -> None:
     advert = "Hot coffee is brought to you by Maria."
     assert thoughts(OLD, LATE, advert, every_s=30.0) == [OLD, LATE]
@@ -73,6 +93,24 @@ def test_passage_does_not_go_on_over_a_long_silence() -> None:
 def test_silence_stops_at_a_cut() -> None:
     (part,) = find_thoughts(transcript(*said(1.0, OLD)), np.array([0.0, 0.9, 5.95, 9.0]), (2.0, 9.0))
     assert (part.start_s, part.end_s) == (0.9, 5.95)
+
+
+@pytest.mark.parametrize(
+    ("cut_s", "start_s"),
+    [(0.9, 0.9), (1.0, 1.0), (1.08, 1.08), (1.2, 0.7)],
+    ids=["silence", "at", "in", "no"],
+)
+def test_start_is_at_a_cut_that_is_near_the_first_word(cut_s: float, start_s: float) -> None:
+    (part,) = find_thoughts(transcript(*said(1.0, OLD)), np.array([0.0, cut_s, 9.0]), (2.0, 9.0))
+    assert part.start_s == pytest.approx(start_s)
+
+
+@pytest.mark.parametrize(("cut_s", "end_s"), [(0.2, 0.2), (0.0, 0.0), (-0.08, -0.08), (-0.2, 0.3)])
+def test_end_is_at_a_cut_that_is_near_the_last_word(cut_s: float, end_s: float) -> None:
+    spoken = transcript(*said(1.0, OLD))
+    last_s = spoken.words[-1].end_s
+    (part,) = find_thoughts(spoken, np.array([0.0, last_s + cut_s, 99.0]), (2.0, 9.0))
+    assert part.end_s - last_s == pytest.approx(end_s)
 
 
 @given(st.lists(st.floats(2.0, 9.0), min_size=1, max_size=20), st.floats(2.0, 30.0), st.floats(1.1, 3.0))

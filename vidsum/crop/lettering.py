@@ -37,9 +37,14 @@ def find_letters(grey: npt.NDArray[np.uint8]) -> Letters:
     """Return the lines of letters of a grey picture [H, W], its short side `SHORT_SIDE` pixels."""
     first, below, count = round(_LOWEST * len(grey)), list[IntArray](), 0
     for levels in grey, np.asarray(255 - grey, np.uint8):
-        below.append(_find_lines(_find_letters(levels[first:])) + np.array([0, first, 0, first]))
-        count = max(count, len(_find_lines(_find_letters(levels))))
+        below.append(bright_lines(levels[first:]) + np.array([0, first, 0, first]))
+        count = max(count, len(bright_lines(levels)))
     return Letters(np.concatenate(below), count)
+
+
+def bright_lines(grey: npt.NDArray[np.uint8]) -> IntArray:
+    """Return the lines of bright letters [N, 4] of a grey picture: left, top, right and bottom, in pixels."""
+    return _find_lines(_find_letters(grey))
 
 
 class LetterWatch:

@@ -11,6 +11,8 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
+import numpy as np
+
 from vidsum.description.opening_titles import title_of
 from vidsum.features.settings import Extraction
 from vidsum.outputs.clips import clip_paths, save_clips
@@ -110,10 +112,5 @@ def sentence_edges(
     sentences: Sequence[SpokenSentence], cuts_s: Sequence[float], duration_s: float
 ) -> list[Interval]:
     """Return where a short of each sentence begins and ends: with silence, but none across a cut."""
-    edges = list[Interval]()
-    for number in range(len(sentences)):
-        unit = with_silence(sentences, number, number, 0.0, duration_s)
-        before = [cut for cut in cuts_s if unit.first_s < cut <= unit.start_s]
-        after = [cut for cut in cuts_s if unit.end_s <= cut < unit.last_s]
-        edges.append((max([unit.first_s, *before]), min([unit.last_s, *after])))
-    return edges
+    units = (with_silence(sentences, at, at, 0.0, duration_s) for at in range(len(sentences)))
+    return [unit.between_cuts(np.asarray(cuts_s, np.float64)) for unit in units]

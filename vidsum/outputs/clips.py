@@ -139,22 +139,34 @@ def clip_writer(
     if isinstance(result, Shorts) and result.evidence == "picture":
         styling = replace(styling, burn=False)  # nothing is said
     look, messages = style_for(video, styling, extraction, progress)
+    # nobody asks for a second set: shorts have captions by default
+    is_spoken = isinstance(result, Shorts) and styling.burn
+    bare, _ = style_for(video, replace(styling, burn=False), extraction, progress)
 
     def write(span: Interval, path: Path) -> None:
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)
         segment = [_pad(span, pad_s, video) if pad_s else whole]
+        has_captions = is_spoken and _is_captioned(video, segment[0])
+        if has_captions:
+            messages.append("has captions in its pictures: no others are drawn there")
         written = write_segments(
             video,
             segment,
             path,
             comment=comment,
-            style=look(segment),
+            style=(bare if has_captions else look)(segment),
             loudness_lufs=settings.sound.loudness,
             progress=progress,
         )
         messages.extend(written.warnings)
 
     return write, messages
+
+
+def _is_captioned(video: VideoInfo, span: Interval) -> bool:
+    from vidsum.pipelines.clip_style import is_captioned
+
+    return is_captioned(video, span)
 
 
 def files_of_clip(result: ClipSource, clip: Path) -> list[Path]:

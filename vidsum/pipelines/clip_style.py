@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from vidsum.crop.burned_captions import EVERY_S, has_captions
 from vidsum.crop.faces import held_faces
 from vidsum.crop.lettering import SHORT_SIDE, LetterWatch
 from vidsum.crop.reframe import plan_path
@@ -23,9 +24,10 @@ from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame
-from vidsum.video.frames import PictureMaker
+from vidsum.video.frames import PictureMaker, ShortSide
 from vidsum.video.framing import CropPath, Framing, Shape
 from vidsum.video.open import open_video, video_stream
+from vidsum.video.read import read_frames_at
 from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.settings import Styling
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
@@ -34,6 +36,7 @@ from vidsum.video.timing import read_jumps
 _MAX_SHARE = 0.97  # a crop of this share of the picture, or more, stays in the middle
 _MOTION_S, _LOOK_S = 0.25, 1.0  # between pictures that are compared, and that the network sees
 _EARLY_S = 1e-3
+_CAPTIONS_S = 60.0  # of a clip in which captions are looked for
 _NEAR_S = 0.5  # saliency at a time is the mean over this long on either side
 _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
 """A shot begins where the picture changes by at least `_CUT` levels, and `_CLEAR` times as much as any of the
@@ -92,6 +95,12 @@ class ClipStyler:
                 f"captions: the font has no {unknown[:8]}; a file of subtitles has all letters"
             )
         return cues
+
+
+def is_captioned(video: VideoInfo, span: Interval) -> bool:
+    """Return whether the pictures of a span, the first minute of it, have captions. Raises InputError."""
+    times_s = np.arange(span[0] + EVERY_S / 2, min(span[1], span[0] + _CAPTIONS_S), EVERY_S).tolist()
+    return has_captions([frame.image for frame in read_frames_at(video, times_s, ShortSide(SHORT_SIDE))])
 
 
 @dataclass(eq=False)

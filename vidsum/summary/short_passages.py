@@ -18,7 +18,8 @@ from vidsum.summary.content import Content, likeness
 from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import gains_of
-from vidsum.summary.speech_units import SILENCE_S, SpeechUnit, with_silence
+from vidsum.summary.sentence_marks import is_question
+from vidsum.summary.speech_units import SILENCE_S, with_silence
 from vidsum.summary.standing import standing_runs
 from vidsum.types import BoolArray, FloatArray, Interval, Progress, TimeArray
 
@@ -46,7 +47,7 @@ def find_thoughts(
     """Return the passages of whole sentences with a length in a range, in order of time.
 
     Silence around a passage stops at a cut of the video, which are `edges_s`. None has a greeting, an
-    advertisement or a farewell.
+    advertisement or a farewell. None ends with a question, whose answer would be missing, unless all do.
     """
     sentences = transcript.trusted.sentences(inf, 0.0)
     aside = is_housekeeping(sentences)
@@ -56,19 +57,12 @@ def find_thoughts(
     passages = list[ShortPassage]()
     for run in runs:
         inside = slice(run.first, run.last + 1)
+        texts = tuple(sentence.text for sentence in sentences[inside])
         unit = with_silence(sentences, run.first, run.last, 0.0, transcript.duration_s)
-        start_s, end_s = _within_shots(unit, edges_s)
+        start_s, end_s = unit.between_cuts(edges_s)
         if run.is_whole and not any(aside[inside]) and length_s[0] <= end_s - start_s <= length_s[1]:
-            texts = tuple(sentence.text for sentence in sentences[inside])
             passages.append(ShortPassage(start_s, end_s, texts, run.standing, unit.certain))
-    return passages
-
-
-def _within_shots(unit: SpeechUnit, edges_s: TimeArray) -> Interval:
-    """Return the start and end of a unit with silence that stops at a cut, lest another scene flash up."""
-    before = edges_s[(edges_s > unit.first_s) & (edges_s <= unit.start_s)]
-    after = edges_s[(edges_s >= unit.end_s) & (edges_s < unit.last_s)]
-    return float(before.max(initial=unit.first_s)), float(after.min(initial=unit.last_s))
+    return [part for part in passages if not is_question(part.texts[-1])] or passages
 
 
 def find_scenes(edges_s: TimeArray, length_s: Interval) -> list[ShortPassage]:

@@ -19,9 +19,10 @@ from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.content import TimedText
 from vidsum.summary.housekeeping import is_housekeeping
 from vidsum.summary.standing import StandingRun, standing_runs
-from vidsum.types import BoolArray, Interval, Progress
+from vidsum.types import BoolArray, Interval, Progress, TimeArray
 
 SILENCE_S: Final = 0.3
+_NEAR_S: Final = 0.1  # from a cut to the edge of a word, by which times of words err
 _LONG_S: Final = 20.0  # of a unit, or a third of the budget: shorter ones say little
 _LONGEST_S: Final = 60.0  # of a unit: longer ones are several that touch
 _OPENING_S: Final = 4.0, 30.0  # of the passage that opens a summary, at most a third of the budget
@@ -60,6 +61,15 @@ class SpeechUnit:
         before = [cut for cut in video.edges.tolist() if start < cut <= first]
         after = [cut for cut in video.edges.tolist() if last <= cut < end]
         return max([start, *before]), min([end, *after])
+
+    def between_cuts(self, cuts_s: TimeArray) -> Interval:
+        """Return its start and end with silence that stops at a cut, lest another scene flash up.
+
+        A cut that is barely within the first or last word is at its edge, as times of words err by as much.
+        """
+        before = cuts_s[(cuts_s > self.first_s) & (cuts_s <= self.start_s + _NEAR_S)]
+        after = cuts_s[(cuts_s >= self.end_s - _NEAR_S) & (cuts_s < self.last_s)]
+        return float(before.max(initial=self.first_s)), float(after.min(initial=self.last_s))
 
 
 @dataclass(frozen=True)
