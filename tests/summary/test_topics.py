@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from vidsum.models.scaling import logit
 from vidsum.results.features import Features
@@ -64,6 +65,18 @@ def test_longest_film_is_cut_into_a_thousand_parts() -> None:
 
 def test_film_of_black_pictures_has_topics() -> None:
     assert len(topics_of(np.zeros((12, 8), np.float32), 4)) == 12
+
+
+@given(st.integers(2, 60), st.integers(2, 8), st.integers(0, 1000))
+def test_topics_are_those_of_average_linkage(count: int, dim: int, seed: int) -> None:
+    rows = np.random.default_rng(seed).normal(size=(count, dim)).astype(np.float32)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    distances = 1 - (unit @ unit.T)[np.triu_indices(count, 1)].astype(np.float64)
+    expected = fcluster(linkage(np.maximum(distances, 0), "average"), 0.7, "distance")
+    topics = topics_of(rows)
+    assert (
+        len(set(zip(topics.tolist(), expected.tolist(), strict=True))) == len(set(topics)) == expected.max()
+    )
 
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 40), st.just(3)), elements=st.floats(-1, 1, width=16)))

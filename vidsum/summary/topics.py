@@ -26,17 +26,31 @@ def topics_of(rows: FloatArray, size: int = 1) -> IntArray:
     `rows` [T, D] are in `vse`. Topics are clusters of parts, of `size` samples or more, by average linkage
     (UPGMA, Sokal and Michener 1958), wherever in the film they lie.
     """
-    from scipy.cluster.hierarchy import fcluster, linkage
-
     size = max(size, -(-len(rows) // _MOST_PARTS), 1)
-    starts = np.arange(0, len(rows), size)
-    if len(starts) == 1:
-        return np.zeros(len(rows), np.int64)
-    parts = unit_rows(np.add.reduceat(unit_rows(rows), starts, axis=0))
-    pairs = np.triu_indices(len(parts), 1)
-    distances = np.maximum(1 - (parts @ parts.T)[pairs], 0)
-    numbers = fcluster(linkage(distances, "average"), 1 - _SAME_TOPIC, "distance") - 1
-    return np.asarray(np.repeat(numbers, size)[: len(rows)], np.int64)
+    sums = np.add.reduceat(unit_rows(rows), np.arange(0, len(rows), size), axis=0)
+    return np.repeat(_clusters(unit_rows(sums)), size)[: len(rows)]
+
+
+def _clusters(parts: FloatArray) -> IntArray:
+    """Return [N] the number of the cluster of each part, of length 1, from 0.
+
+    The two clusters with the highest mean cosine of their parts are joined as long as it is `_SAME_TOPIC`.
+    """
+    count = len(parts)
+    numbers, sizes = np.arange(count), np.ones(count)
+    cosines = parts @ parts.T
+    np.fill_diagonal(cosines, -np.inf)
+    while True:
+        first, second = divmod(int(cosines.argmax()), count)
+        if cosines[first, second] < _SAME_TOPIC:
+            return np.asarray(np.unique(numbers, return_inverse=True)[1], np.int64)
+        share = sizes[first] / (sizes[first] + sizes[second])
+        joined = share * cosines[first] + (1 - share) * cosines[second]
+        cosines[first] = cosines[:, first] = joined
+        cosines[first, first] = -np.inf
+        cosines[second] = cosines[:, second] = -np.inf
+        sizes[first] += sizes[second]
+        numbers[numbers == second] = first
 
 
 def compare_within_topics(importance: FloatArray, topics: IntArray) -> FloatArray:
