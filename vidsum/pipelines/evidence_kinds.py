@@ -66,8 +66,8 @@ def search_kind(kind: Kind, made: Any, search: Search) -> list[QueryMoments]:
     details, answers = KINDS[kind], list[QueryMoments]()
     evidence = details.evidence.of(made)
     for query in search.queries:
-        found = evidence.search(query, search.retrieval.most_moments)
-        moments = tuple(replace(moment, evidence=kind) for moment, _ in found)
+        answer = evidence.search(query, search.retrieval.most_moments)
+        moments = tuple(replace(moment, evidence=kind) for moment, _ in answer)
         curve = details.curve(evidence, query, moments, search.times)
         present = None
         if details.has_probability:
