@@ -274,6 +274,8 @@ def _no_such_option(flag: str, context: Any) -> UsageError:
         error = UsageError(fault, (f"{variable}, or `{entry}` in a ", Mention("config"), " file"))
         OptionNames(words).explain(error)
         return error
+    if name := next((word for word in sys.argv[1:] if word.startswith(flag) and os.path.isfile(word)), None):  # noqa: PTH113
+        return UsageError(fault, f"./{name}, if you mean that file")
     flags = [flag for option in command.params for flag in option.opts + option.secondary_opts]
     known = [flag for flag in flags if flag.startswith("--")]
     guess = did_you_mean(flag, known, quoted=False)

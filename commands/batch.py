@@ -22,7 +22,7 @@ from vidsum.batch.states import Columns, count_states, row_of, write_table
 from vidsum.batch.targets import check_table
 from vidsum.commands.options import Only
 from vidsum.commands.result import print_table, render, run_alone
-from vidsum.errors import InputError, redact
+from vidsum.errors import InputError, VidsumError, redact
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import reads_of
 from vidsum.io.progress import Display
@@ -84,16 +84,23 @@ def run_verb(
     one file of them all. For the other arguments, see `run_inputs`.
 
     Raises:
-        Exit: an input failed; with its own code if it is the only one, else with 1.
+        Exit: an input failed; with its own code if it is the only one or ends the batch, else with 1.
     """
     rows = [row_of(redact(item.name)) for item in inputs]
     is_batch, answers, label = len(inputs) > 1, list[Reply](), partial(_label, count=len(inputs))
-    with _write_at_end(inputs, columns, rows, common), Display(quiet=common.quiet) as display:
+    n_named = 0 if any(item.is_joint for item in inputs) else len(inputs)
+    ended = list[Reply]()
+    with (
+        _write_at_end(inputs, columns, rows, common),
+        _report_early_end(ended, rows if is_batch and are_videos else (), common, n_named),
+        Display(quiet=common.quiet) as display,
+    ):
 
         def finish(item: BatchInput, answer: Reply) -> None:
             display.end(label(item))
             rows[item.number] = row_of(rows[item.number]["input"], answer, columns)
             if answer.fatal:
+                ended.append(answer)
                 raise answer.fatal
 
         answering = run_inputs(
@@ -108,11 +115,10 @@ def run_verb(
             retry=retry,
             are_videos=are_videos,
         )
-        is_joint = any(item.is_joint for item in inputs)
         with contextlib.closing(answering) as finished:
             for answer in finished:
                 with display.paused():
-                    render(answer, common, n_inputs=0 if is_joint else len(inputs))
+                    render(answer, common, n_inputs=n_named)
                 if not (rank or collect):
                     answers.clear()  # they may be large
                 answers.append(answer)
@@ -148,6 +154,25 @@ def _print_end(
         print_table(table, count_states(rows), stream)
     if ranking:
         print_table(ranking.table, ranking.title, stream)
+
+
+@contextlib.contextmanager
+def _report_early_end(
+    ended: Sequence[Reply], rows: Sequence[dict[str, Any]], common: CommonOptions, n_named: int
+) -> Iterator[None]:
+    """Print the answer whose fault ended the batch, if one did, and the counts of the rows.
+
+    Raises Exit: with the code of that answer.
+    """
+    try:
+        yield
+    except VidsumError:
+        if not ended:
+            raise
+        render(ended[0], common, n_inputs=n_named)
+        if rows and not common.quiet:
+            print(count_states(rows), file=sys.stderr)
+        raise Exit(ended[0].exit_code) from None
 
 
 @contextlib.contextmanager

@@ -152,7 +152,7 @@ def _machine(config: Path | None) -> Reply:
         "extras": _extras(),
         "device": device,
         "config": str(config or f"none (looked for {user_file()})"),
-        "weights": ", ".join(fetched) or "none here yet",
+        "weights": ", ".join(fetched) or "none fetched (most commands need none)",
     }
     cache = _cache()
     return Reply(

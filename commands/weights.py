@@ -173,7 +173,9 @@ def add(
     from vidsum.pipelines.added_weights import add_published, add_weights
 
     status = add_weights(file, name, options.network) if options.network else add_published(file, name)
-    return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+    return Reply(
+        input=name, data=_facts(status), lines=(f"{name}: {status.reason or status.state}, {status.path}",)
+    )
 
 
 @command(

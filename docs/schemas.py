@@ -32,6 +32,7 @@ from vidsum.lab.evaluation.moment_evaluation import (
 )
 from vidsum.lab.evaluation.summary_evaluation import SummaryEvaluationFacts, SummaryEvaluationProvenance
 from vidsum.lab.evaluation.summary_metrics import SummaryRow
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.results import provenance_types as sources
 from vidsum.results.decisions import EditFacts
 from vidsum.results.descriptions import DescriptionFacts
@@ -61,7 +62,7 @@ _OPEN = (
 )
 """Types whose values may have keys that they do not list."""
 _VERSIONED = Annotated[sources.FeatureProvenance, rules(required=("vidsum",))]
-_EVIDENCE = ("extractions", "speech", "sounds", "screen_text")
+_EVIDENCE = ("extractions", *(kind.part for kind in KINDS.values()))
 _FROM_EVIDENCE = rules(
     anyOf=(*(rules(required=("video", evidence)) for evidence in _EVIDENCE), rules(required=("extractor",)))
 )

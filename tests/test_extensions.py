@@ -56,8 +56,11 @@ from tests.media import make_video
 from vidsum.video.chapter_marks import copy_with_chapters
 film = make_video(Path("film.mp4"), n_frames=250).path
 copy_with_chapters(vidsum.probe(film), "marked.mp4", [(0, 5, "a dog runs"), (5, 10, "baking a cake")], "")
-(answer,) = vidsum.ground("marked.mp4", "cookies in the oven", evidence="title").queries
+result = vidsum.ground("marked.mp4", "cookies in the oven", evidence="title")
+vidsum.write_json(result, "marked.json")
+(answer,) = vidsum.load("marked.json").queries  # as the next run reads it
 assert answer.moments[0].interval == (5, 10), answer
+assert answer.moments[0].evidence == "title", answer
 """
 EXTENSIONS = (
     Extension(
@@ -68,12 +71,13 @@ EXTENSIONS = (
     ),
     Extension(
         name="attention_mask",
-        most_files=2,
+        most_files=3,
         tests=(
             "tests/models/test_configs.py",
             "tests/models/test_whole_models.py::test_each_kind_runs_in_each_model_or_is_refused",
             "tests/models/test_whole_models.py::test_identity_mask_changes_nothing",
             "tests/models/test_whole_models.py::test_masks_of_a_model_learn",
+            "tests/test_docs.py::test_every_name_is_on_its_page",
         ),
         program=USE_MASK,
     ),
@@ -85,7 +89,7 @@ EXTENSIONS = (
     ),
     Extension(
         name="evidence",
-        most_files=3,
+        most_files=4,
         tests=("tests/evidence", "tests/commands/test_ground_said.py", "tests/archive/test_sounds.py"),
         program=USE_EVIDENCE,
     ),
@@ -118,6 +122,7 @@ def test_extension_touches_few_files(extension: Extension) -> None:
 @each
 def test_extension_works(extension: Extension, tree: Path) -> None:
     run(tree, "git", "apply", str(extension.patch))
+    run(tree, sys.executable, "-m", "docs.schemas")  # results are checked by the stored schemas
     run(tree, sys.executable, "-c", extension.program)
 
 

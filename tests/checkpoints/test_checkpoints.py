@@ -168,6 +168,12 @@ def test_missing_file_or_folder_is_not_added(folder: Path, tmp_path: Path, name:
         checkpoints.add(tmp_path / name, "net")
 
 
+def test_folder_that_is_added_says_how(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError) as error:
+        checkpoints.add(tmp_path, "net")
+    assert error.value.hint == "add the files in it one by one"
+
+
 def test_file_that_is_added_is_converted_without_a_download(
     fetched: Path, tmp_path: Path, server: Server
 ) -> None:
@@ -188,7 +194,9 @@ def test_weights_of_two_files_are_present_once_both_are_added(
     words, net = tmp_path / "w", tmp_path / "n"
     words.write_bytes(WORDS)
     net.write_bytes(PICKLE)
-    assert checkpoints.add(words, "text").state == "missing"
+    status = checkpoints.add(words, "text")
+    assert status.state == "missing"
+    assert (status.reason or "").split()[1:] == ["missing"]  # the other file
     assert checkpoints.add(net, "text").state == "present"
     assert len(checkpoints.load_state_dict("text")) == 1
 

@@ -229,6 +229,11 @@ def test_help_of_an_unknown_word_suggests_another(run: Run) -> None:
     run("help", "train", "mrnt", code=2, error="mrnet")
 
 
+def test_file_that_begins_with_a_dash_is_taken_for_an_option_and_named(run: Run) -> None:
+    Path("-dash.mp4").touch()
+    run("shots", "-dash.mp4", code=2, error=("No such option '-d'", "./-dash.mp4, if you mean that file"))
+
+
 def test_version_is_printed(run: Run) -> None:
     assert run("--version").out == f"vidsum {__version__}\n"
 

@@ -1,6 +1,7 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
 import errno
+import json
 import os
 import subprocess
 import time
@@ -136,9 +137,19 @@ def test_a_full_disk_ends_the_batch(run: Run, folder: Path, command: str) -> Non
     with small_disk(Path("disk"), 16) as disk:
         (disk / "filler").write_bytes(bytes(16 * 1024))
         words = (folder, "-r", *COMMANDS[command], "--output-dir", disk, "--table", "table.csv")
-        run(command, *words, code=1, error="No space left on device")
+        ran = run(command, *words, code=1, error="No space left on device")
         assert files_in("disk") == ["filler"]
+    assert ran.err.splitlines()[-1] == "2 inputs: 1 failed, 1 not run"
     assert [row["state"] for row in csv_rows("table.csv")] == ["failed", "not run"]
+
+
+def test_json_names_the_input_at_which_the_disk_was_full(run: Run, folder: Path) -> None:
+    with small_disk(Path("disk"), 16) as disk:
+        (disk / "filler").write_bytes(bytes(16 * 1024))
+        ran = run("shots", folder, "-r", "--output-dir", disk, "--json", code=1)
+    (answer,) = map(json.loads, ran.out.splitlines())
+    assert (answer["input"], answer["ok"]) == (str(folder / "a.mp4"), False)
+    assert ran.err.splitlines()[-1] == "3 inputs: 1 failed, 2 not run"
 
 
 def test_a_disk_that_may_only_be_read_ends_the_batch(run: Run, folder: Path) -> None:

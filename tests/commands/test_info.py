@@ -29,7 +29,7 @@ def test_info_has_the_versions_of_this_machine(run: Run) -> None:
 
 def test_info_of_a_new_home_has_no_weights_and_an_empty_cache(run: Run, loads: list[str]) -> None:
     facts = run("info", "--json").json["data"]
-    assert facts["weights"] == "none here yet"
+    assert facts["weights"] == "none fetched (most commands need none)"
     assert facts["cache"]["entries"] == 0
 
 

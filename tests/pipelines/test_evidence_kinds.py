@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from vidsum.evidence.protocol import Found, TextQuery
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.evidence_kinds import PlannedEvidence
+from vidsum.pipelines.evidence_kinds import KINDS, PlannedEvidence, Search, search_kind
 from vidsum.pipelines.queries import parse_queries
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.settings import Evidence
@@ -42,3 +43,21 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
     searches["speech"] = search("speech", 0.9, 0.8, 0.7, 0.1)
     assert [moment.present for moment in listed(None)] == pytest.approx([0.3, 0.9, 0.9, 0.8, 0.7])
     assert [moment for moment in listed(20) if moment in listed(None)] == listed(None)
+
+
+def test_moments_of_a_kind_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new kind may find its moments by functions of another, which label them as their own."""
+
+    class Evidence:
+        @classmethod
+        def of(cls, made: object) -> "Evidence":
+            return cls()
+
+        def search(self, query: TextQuery, most: int) -> list[Found]:
+            return [Found(Moment(1, 2, 0.5, "speech", 0.5))]
+
+    kind = KINDS["text"]._replace(evidence=Evidence)
+    monkeypatch.setattr("vidsum.pipelines.evidence_kinds.KINDS", {"text": kind})
+    query = TextQuery("q", np.ones(3, np.float32))
+    (answer,) = search_kind("text", None, Search([query], np.arange(3.0), Retrieval()))
+    assert [moment.evidence for moment in answer.moments] == ["text"]

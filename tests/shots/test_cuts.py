@@ -1,6 +1,7 @@
 """The picture at which a shot begins: where a cut is clear, gradual, not decoded, or absent."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import av
@@ -8,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.media import make_video
 from vidsum.results.features import Features
-from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
+from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, changes_to_features, place_starts
 from vidsum.types import Interval
-from vidsum.video.changes import ChangeMeter
+from vidsum.video.changes import ChangeMeter, Changes
+from vidsum.video.probe import probe
 
 FPS = 25
 SAMPLES = 10
@@ -30,6 +33,13 @@ def changes(amounts: dict[int, float], left_out: Sequence[int] = (), usual: floa
     decoded = np.setdiff1d(np.arange(SAMPLES / 2 * FPS, dtype=np.int64), left_out)
     rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in decoded, *[0] * 9) for n in decoded]
     return Features(np.array(rows, np.float32), decoded / FPS, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS)
+
+
+def test_picture_after_the_end_of_the_video_begins_no_shot(tmp_path: Path) -> None:
+    """The last picture of a film with a gap before it may come later than its number of pictures says."""
+    video = probe(make_video(tmp_path / "film.mp4").path)
+    after = Changes(np.zeros((3, 11), np.float32), np.array([0.0, 1 / video.fps, video.duration_s + 0.01]))
+    assert changes_to_features(after, video).timestamps.tolist() == [0.0, 1 / video.fps]
 
 
 def start(pictures: ShotPictures | None, features: Features | None = None, first: int = 6) -> float:

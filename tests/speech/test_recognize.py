@@ -8,16 +8,25 @@ import numpy as np
 import pytest
 
 from tests.speech.stub import StubModel
+from vidsum.errors import PackageError
 from vidsum.results.transcript import Segment, Word
 from vidsum.speech.recognize import (
     WindowTranscript,
     choose_language,
+    load_recognizer,
     merge_windows,
     split_at_pauses,
     split_by_language,
     transcribe_windows,
 )
 from vidsum.speech.voice import RATE, SpeechPiece, Window
+
+
+def test_missing_package_is_named_before_weights_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.io.packages.has_extra", lambda extra: False)
+    monkeypatch.setattr("vidsum.speech.recognize.checkpoints.path_of", lambda *_: pytest.fail("fetches them"))
+    with pytest.raises(PackageError, match="speech recognition needs faster_whisper"):
+        load_recognizer()
 
 
 def by_loudness(samples: np.ndarray) -> dict[str, float]:

@@ -245,6 +245,9 @@ def test_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.
     video = make_video(tmp_path / "clip.mp4")
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
     assert_refused(video.path, "permission denied")
+    with pytest.raises(InputError) as error:
+        probe(video.path)
+    assert (error.value.hint or "").endswith("shows who may read it")  # not "a whole copy"
 
 
 @pytest.mark.parametrize(

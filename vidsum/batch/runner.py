@@ -14,6 +14,7 @@ from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply, failed, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, Mention, OutputError, VidsumError
+from vidsum.io.file_names import unreadable_file
 from vidsum.io.series import suggest_film
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Pr
         update_copy(item.url, Path(item.path), common.max_download, progress)
     elif is_folder(item.path):
         if not os.access(item.path, os.R_OK | os.X_OK):
-            raise InputError("permission denied", subject=item.path)
+            raise unreadable_file(item.path)
         hint: tuple[str | Mention, ...] = ()
         if not common.recursive:
             hint = (Mention("recursive"), " includes subfolders")

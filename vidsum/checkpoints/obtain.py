@@ -107,7 +107,8 @@ def copy_file(path: Path, staging: Path) -> Path:
     try:
         source = path.open("rb")
     except OSError as error:
-        raise WeightsError(f"cannot be read ({error.strerror})", subject=path) from error
+        hint = "add the files in it one by one" if isinstance(error, IsADirectoryError) else None
+        raise WeightsError(f"cannot be read ({error.strerror})", hint, subject=path) from error
     with source, raw.open("wb") as stream:  # a fault from here on is the cache's
         shutil.copyfileobj(source, stream)
     return raw
@@ -157,7 +158,10 @@ def _fetch_file(
             return raw, str(source)
         except WeightsError as error:
             failures.append(error.message)
-    by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
+    by_hand = (
+        f"vidsum weights add FILE --as {entry.name} imports a copy of yours; or copy the folder "
+        f"weights/{entry.name} of another machine's VIDSUM_HOME to {registry.weights_folder()}"
+    )
     hint = f"{entry.instead}, or {by_hand}" if entry.instead else by_hand
     raise WeightsError(
         f"{file.name} could not be fetched ({'; '.join(failures)})", hint=hint, subject=entry.name

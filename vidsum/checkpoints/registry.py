@@ -236,7 +236,7 @@ class EntryStatus:
     entry: RegistryEntry
     state: State
     path: Path  # the file, or the folder where there are several; it may not exist yet
-    reason: str | None = None  # the faults of a bad one, in one line
+    reason: str | None = None  # the faults of a bad one, or what an incomplete one lacks, in one line
 
 
 def weights_folder() -> Path:
@@ -290,8 +290,9 @@ def status_of(entry: RegistryEntry, *, hashed: bool) -> EntryStatus:
     path = path_of_entry(entry)
     if faults := [fault for _, fault in states.values() if fault is not None]:
         return EntryStatus(entry, "bad", path, "; ".join(faults))
-    is_missing = ("missing", None) in states.values()
-    return EntryStatus(entry, "missing" if is_missing else "present", path)
+    missing = [file.name for file, (state, _) in states.items() if state == "missing"]
+    reason = f"{', '.join(missing)} missing" if 0 < len(missing) < len(states) else None
+    return EntryStatus(entry, "missing" if missing else "present", path, reason)
 
 
 def unfit_files(entry: RegistryEntry) -> list[EntryFile]:

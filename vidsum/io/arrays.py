@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.io.file_names import missing_file
+from vidsum.io.file_names import missing_file, unreadable_file
 
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
 _MAX_COMPRESSION = 1032  # the largest ratio of deflate; bzip2 and LZMA can unpack a small file without end
@@ -72,7 +72,7 @@ def require_file(path: Path) -> Path:
     if not path.is_file():
         raise InputError("is not a file", subject=path)
     if not os.access(path, os.R_OK):
-        raise InputError("permission denied", subject=path)
+        raise unreadable_file(path)
     return path
 
 

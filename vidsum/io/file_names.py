@@ -39,6 +39,12 @@ def existing_path(path: str) -> str:
     return os.path.join(place, matches[0]) if matches else path  # noqa: PTH118
 
 
+def unreadable_file(path: str | os.PathLike[str]) -> InputError:
+    """Return the error for a file or folder that this user may not read."""
+    hint = f"stat {shlex.quote(os.fspath(path))} shows who may read it"
+    return InputError("permission denied", hint, subject=path)
+
+
 def missing_file(path: str | os.PathLike[str], what: str = "no such file") -> InputError:
     """Return the error for a path that leads nowhere; its hint is a name like it, or lists the folder.
 

@@ -149,7 +149,8 @@ class _Transfer:
                 self._from_page(other, deadline)
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
-                raise InputError(f"{self._reason(error)}", subject=self.url) from None
+                hint = "check the address and the network, or give a file"
+                raise InputError(self._reason(error), hint=hint, subject=self.url) from None
             except TimeoutError:
                 fault = f"did not end within {_MAX_TIME_S:g} s"
                 hint = "run again to continue; a live stream has no end: vidsum watch"

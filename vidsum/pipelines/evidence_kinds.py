@@ -66,7 +66,8 @@ def search_kind(kind: Kind, made: Any, search: Search) -> list[QueryMoments]:
     details, answers = KINDS[kind], list[QueryMoments]()
     evidence = details.evidence.of(made)
     for query in search.queries:
-        moments = tuple(moment for moment, _ in evidence.search(query, search.retrieval.most_moments))
+        answer = evidence.search(query, search.retrieval.most_moments)
+        moments = tuple(replace(moment, evidence=kind) for moment, _ in answer)
         curve = details.curve(evidence, query, moments, search.times)
         present = None
         if details.has_probability:

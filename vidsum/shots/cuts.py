@@ -62,9 +62,10 @@ class _Start(NamedTuple):
 
 def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
     """Convert changes of pictures to features [N, 11] of their video, for the cache."""
+    inside = changes.timestamps < video.duration_s  # after a gap, a last picture may come later
     return Features(
-        changes.array,
-        changes.timestamps,
+        changes.array[inside],
+        changes.timestamps[inside],
         step_s=1 / video.fps,
         covers_s=1 / video.fps,
         duration_s=video.duration_s,

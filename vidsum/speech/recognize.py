@@ -12,6 +12,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import Mention, UsageError
+from vidsum.io.packages import require_extra
 from vidsum.results.cues import join_words
 from vidsum.results.transcript import Segment, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
@@ -99,9 +100,10 @@ MIN_REST_S = 1.5  # sound of speech after the last word of a window that is tran
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
     """Load Whisper base, cached; `auto` and `mps` are the CPU, with weights of 8 bits.
 
-    Raises WeightsError: the weights are missing or fail their check. UsageError: CTranslate2 lacks the
-    device.
+    Raises PackageError: the extra `speech` is not installed. WeightsError: the weights are missing or fail
+    their check. UsageError: CTranslate2 lacks the device.
     """
+    require_extra("speech", "speech recognition")  # before its weights are downloaded
     folder = checkpoints.path_of(CHECKPOINT, progress)
     return _load(str(folder), device)
 

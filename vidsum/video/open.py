@@ -11,7 +11,7 @@ from shlex import quote
 import av
 
 from vidsum.errors import InputError
-from vidsum.io.file_names import missing_file
+from vidsum.io.file_names import missing_file, unreadable_file
 from vidsum.io.series import suggest_film
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks
@@ -74,7 +74,6 @@ def check_readable(path: Path) -> None:
         is_there, is_link = path.exists(), path.is_symlink()
         faults = {
             _why_missing(path) if is_link else "": not is_there,
-            "permission denied": not os.access(path, os.R_OK),
             "is a folder, not a video": path.is_dir(),
             # a video is opened twice, and a pipe can be read only once
             "is a pipe or device; only files can be read": not path.is_file(),
@@ -86,6 +85,8 @@ def check_readable(path: Path) -> None:
     if not (is_there or is_link):
         command = suggest_film(path)
         raise InputError("no such file", hint=command, subject=path) if command else missing_file(path)
+    if is_there and not os.access(path, os.R_OK):
+        raise unreadable_file(path)
     if fault := next((fault for fault, applies in faults.items() if applies), None):
         raise InputError(fault, hint=suggest_film(path) if is_there else None, subject=path)
 
