@@ -161,8 +161,8 @@ def count_subfolders(folder: str, takes: Callable[[Path], bool]) -> int:
     """
     _, below, _ = next(os.walk(folder), ("", [], []))
     places = [Path(folder) / name for name in below if not name.startswith(".")]
-    kept = (str(place) for place in places if not place.is_symlink())
-    return sum(any(True for _ in files_in(place, True, takes)) for place in kept)
+    plain = (str(place) for place in places if not place.is_symlink())
+    return sum(any(True for _ in files_in(place, True, takes)) for place in plain)
 
 
 def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:
