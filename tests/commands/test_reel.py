@@ -125,6 +125,9 @@ def test_subfolders_that_are_left_out_are_counted(run: Run, folder: Path) -> Non
     ran = run("reel", folder, "-o", "-", "--budget", "15s")
     assert "Holiday: 1 subfolder left out; --recursive includes subfolders" in ran.err
     assert "subfolder" not in run("reel", folder, "-r", "-o", "-", "--budget", "15s").err
+    for path in folder.glob("*.*"):
+        path.unlink()
+    assert "warning" not in run("reel", folder, "-o", "-", code=3).err
 
 
 def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:

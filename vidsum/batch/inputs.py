@@ -67,7 +67,8 @@ def read_inputs(
     takes = is_media if photographs else is_video
     inputs = expand(urls, recursive=common.recursive, takes=takes)
     if not (common.recursive or common.quiet or common.json):
-        _warn_of_subfolders(filter(is_folder, urls), takes)
+        with_files = {*filter(is_folder, urls)} - {*inputs}  # opening a folder without files names its fault
+        _warn_of_subfolders(sorted(with_files), takes)
     files = {path: urls.get(path) for path in inputs if not is_folder(path)}
     folders = folders_below(files, filter(is_folder, urls)) if common.output_dir else {}
     return [
