@@ -100,8 +100,8 @@ def index(
                         run(work, inputs)
                 finally:  # moved videos are known by now
                     _report_missing(archive, named, common, prune=upkeep.prune)
-        if not upkeep.watch:
-            _report_photographs(archive, named, common)
+                    if not upkeep.watch:
+                        _report_photographs(archive, named, common)
 
 
 def _check_options(named: Sequence[str], common: CommonOptions, where: ArchiveFile, upkeep: Upkeep) -> None:
@@ -206,6 +206,7 @@ def _iter_stable(
     while True:
         now = {}
         inputs = {item.path: item for item in read_inputs(named, common)}
+        common = replace(common, quiet=True)  # of its warnings, each is printed at the first poll
         for path in inputs:
             with contextlib.suppress(OSError):
                 status = os.stat(path)  # noqa: PTH116  # a path that no Path takes

@@ -271,11 +271,14 @@ def _closing_lines(
     matches: Sequence["Match"], rows: Sequence[dict[str, Any]], clips: Path | None
 ) -> list[str]:
     from vidsum.results.moments import UNLIKELY_BELOW
+    from vidsum.results.result import count_text
 
     lines = [] if matches else ["no moments found"]
     if any(match.present is not None and match.present < UNLIKELY_BELOW for match in matches):
         lines.append(f"matches below {100 * UNLIKELY_BELOW:.0f} % are unlikely to show it")
-    return [*lines, f"{sum('clip' in row for row in rows)} clips in {clips}"] if clips else lines
+    if clips:
+        lines.append(f"{count_text(sum('clip' in row for row in rows), 'clip')} in {clips}")
+    return lines
 
 
 def _table(matches: Sequence["Match"]) -> Rows:

@@ -242,7 +242,7 @@ class Problem:
         return message_of(self.subject, self.text)
 
 
-def show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+def show_warning(message: Warning | str, *place: object, **more: object) -> None:
     """Print a warning as a line on stderr; takes the place of `warnings.showwarning`."""
     print(f"warning: {message}", file=sys.stderr)
 

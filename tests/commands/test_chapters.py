@@ -360,6 +360,19 @@ def test_heading_is_the_largest_sure_line_that_is_there_for_most_of_the_time(
     assert work.heading(start_s, end_s) == heading
 
 
+def test_heading_is_above_a_list_whose_boxes_are_taller() -> None:
+    work = work_with(
+        ScreenLine(0, 20, "\u2022 Fuzzing a class by its interface", 0.99, (0, 0.51, 1, 0.617)),
+        ScreenLine(0, 20, "Overview", 0.99, (0, 0.125, 1, 0.225)),
+        ScreenLine(0, 20, "Acme Corporation", 0.99, (0, 0.02, 1, 0.06)),
+    )
+    assert work.heading(0, 20) == "Overview"
+
+
+def test_heading_has_no_bullet_point() -> None:
+    assert work_with(ScreenLine(0, 20, "\u2022 A dog", 0.99, (0, 0.5, 1, 0.6))).heading(0, 20) == "A dog"
+
+
 @pytest.mark.parametrize(
     ("start_s", "end_s", "title"),
     [(0, 24, "Budget review"), (9, 30, "Revenue by region"), (24, 40, "")],

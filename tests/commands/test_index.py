@@ -94,13 +94,17 @@ def test_index_says_that_photographs_are_left_out(run: Run, videos: Path) -> Non
         path.write_bytes(b"")
     line = "photographs are not indexed: an archive holds videos"
     assert run("index", videos, "-r", "--device", "cpu").out.endswith(f"\n3 {line}\n")
-    (document,) = [
-        line["data"]
-        for line in run("index", videos, "--device", "cpu", "--json").json_lines
-        if "photographs" in line["data"]
-    ]
+    flat = run("index", videos, "--device", "cpu", "--json").json_lines
+    (document,) = [line["data"] for line in flat if "photographs" in line["data"]]
     assert document["photographs"] == 2
     assert line not in run("index", videos / "film.mp4", "--device", "cpu").out
+
+
+def test_photographs_are_counted_where_a_video_fails(run: Run, videos: Path) -> None:
+    (videos / "a.jpg").write_bytes(b"")
+    (videos / "broken.mp4").write_bytes(b"")
+    ran = run("index", videos, "-r", "--device", "cpu", code=1)
+    assert ran.out.endswith("\n1 photograph is not indexed: an archive holds videos\n")
 
 
 def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:

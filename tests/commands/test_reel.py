@@ -103,11 +103,31 @@ def test_other_orders(run: Run, folder: Path, order: str, names: list[str]) -> N
 
 def test_times_that_files_do_not_say(run: Run, folder: Path) -> None:
     clip(folder / "0.mp4", "green")
-    photograph(folder / "c.jpg", "green", "2024:07:13 13:00:00", "")
+    for name, colour in (("a", "yellow"), ("c", "green")):
+        photograph(folder / f"{name}.jpg", colour, "2024:07:13 13:00:00", "")
     ran = run("reel", folder, "-o", "-", "--budget", "15s")
     assert Path(json.loads(ran.out)["sources"][-1]["path"]).name == "0.mp4"
     assert "no recording time in 0.mp4: at the end, by name" in ran.err
-    assert "no time zone in c.jpg: taken as UTC" in ran.err
+    assert "no time zone in a.jpg and 1 more: taken as UTC" in ran.err
+
+
+def test_cameras_without_a_time_zone_have_that_of_the_nearest_phone(run: Run, folder: Path) -> None:
+    photograph(folder / "0.jpg", "blue", "2024:07:13 12:30:00", "")
+    ran = run("reel", folder, "-o", "-", "--budget", "15s")
+    names = [Path(source["path"]).name for source in json.loads(ran.out)["sources"]]
+    assert names == ["d.mp4", "0.jpg", "c.jpg", "a.jpg", "b.mp4"]
+    assert "time zone" not in ran.err
+
+
+def test_subfolders_that_are_left_out_are_counted(run: Run, folder: Path) -> None:
+    (folder / "Phone").mkdir()
+    photograph(folder / "Phone" / "e.jpg", "red")
+    ran = run("reel", folder, "-o", "-", "--budget", "15s")
+    assert "Holiday: 1 subfolder left out; --recursive includes subfolders" in ran.err
+    assert "subfolder" not in run("reel", folder, "-r", "-o", "-", "--budget", "15s").err
+    for path in folder.glob("*.*"):
+        path.unlink()
+    assert "warning" not in run("reel", folder, "-o", "-", code=3).err
 
 
 def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:

@@ -36,6 +36,7 @@ def test_unlikely_moments_among_others_have_a_remark(present: list[float | None]
 def test_clips_that_were_written_are_counted() -> None:
     rows = [{"clip": "a.mp4"}, {}, {"clip": "b.mp4"}]
     assert _closing_lines(matches(0.9), rows, Path("cuts")) == ["2 clips in cuts"]
+    assert _closing_lines(matches(0.9), rows[:1], Path("cuts")) == ["1 clip in cuts"]
 
 
 def test_output_over_a_video_that_was_found_is_refused() -> None:

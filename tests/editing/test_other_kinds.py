@@ -1,6 +1,7 @@
 """Trimmed films, moments and chapters: corrected on the page, by mouse and by keyboard, and saved."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,21 @@ def test_chapters_are_saved_with_the_copy_of_the_film(spoken_record: Record) -> 
 def test_words_have_cuts_in_their_pauses(spoken_record: Record) -> None:
     words = EditSession(spoken_record("trim")).describe()["words"]
     assert tuple(words[1]) == (1.85, 3.15, "word1")
+
+
+def test_a_transcript_without_words_has_those_of_the_cache_where_it_says_the_same(
+    spoken_record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, path = spoken_record("trim"), spoken_record("transcript")
+    cached = vidsum.load(path)
+    assert isinstance(cached, vidsum.Transcript)
+    monkeypatch.setattr("vidsum.editing.session.find_places", lambda *ignored: ([0.0, 60.0], cached))
+    plain = replace(cached, segments=tuple(replace(part, words=()) for part in cached.segments))
+    vidsum.write_json(plain, path)
+    assert len(EditSession(record).describe()["words"]) == 30
+    corrected = replace(plain.segments[0], text="something else.")
+    vidsum.write_json(replace(plain, segments=(corrected, *plain.segments[1:])), path)
+    assert len(EditSession(record).describe()["words"]) == 6
 
 
 @pytest.mark.deep

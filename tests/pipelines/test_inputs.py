@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from PIL import Image
 
 from tests import media
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.sources import expand, read_list
-from vidsum.video.probe import probe
+from vidsum.pipelines.sources import count_subfolders, expand, read_list
+from vidsum.video.probe import is_video, probe
 from vidsum.video.write import write_segments
 
 
@@ -48,6 +49,14 @@ def test_videos_of_a_folder_are_known_by_content(folder: Path) -> None:
 
 def test_videos_of_subfolders_are_listed_on_request(folder: Path) -> None:
     assert names(expand([str(folder)], recursive=True), folder) == ["film.mp4", "below/without_suffix"]
+
+
+def test_subfolders_without_videos_are_not_counted(folder: Path) -> None:
+    (folder / "notes" / "deep").mkdir(parents=True)
+    (folder / "notes" / "deep" / "a.txt").write_text("no film")
+    (folder / ".hidden").mkdir()
+    shutil.copy(folder / "film.mp4", folder / ".hidden")
+    assert count_subfolders(str(folder), is_video) == 1
 
 
 def test_broken_files_with_a_videos_suffix_are_listed(folder: Path) -> None:

@@ -38,8 +38,17 @@ def test_vtt_has_times_with_points_and_escaped_texts() -> None:
     assert format_segments(LINES, "vtt").startswith(vtt)
 
 
-def test_txt_has_a_line_for_each_segment() -> None:
+def test_txt_has_a_line_for_each_sentence() -> None:
     assert format_segments(LINES, "txt").splitlines() == [line.text for line in LINES]
+    words = [Word(k, k + 1, text, 0.9) for k, text in enumerate(("It", "rains.", "Mr.", "Fox", "is", "wet."))]
+    halves = [Segment(0, 4, "It rains. Mr. Fox", 0.9, 0.1, tuple(words[:4]))]
+    halves.append(Segment(4, 6, "is wet.", 0.9, 0.1, tuple(words[4:]), uncertain=True))
+    assert format_segments(halves, "txt").splitlines() == ["It rains.", "Mr. Fox is wet. (?)"]
+
+
+def test_txt_of_speech_without_full_stops_has_a_line_between_pauses() -> None:
+    spoken = (segment(0, 2, "it rains"), segment(2.5, 4, "all day"), segment(4, 5, "long"))
+    assert format_segments(spoken, "txt").splitlines() == ["it rains", "all day long"]
 
 
 def test_txt_of_no_segments_is_empty() -> None:

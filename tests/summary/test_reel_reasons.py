@@ -29,7 +29,7 @@ def inputs() -> list[ReelInput]:
     [
         ("speech", 0, "somebody speaks"),
         ("picture", 0, "shows what no other part shows"),
-        ("time", 0, "nothing else is from this input"),
+        ("time", 0, "the only part of its input"),
         ("time", 2, "the only part of 14 July 2024"),
         ("importance", 1, "number 1 of 3 inputs by importance"),
         ("importance", 0, "the most important part of its clip"),

@@ -213,6 +213,12 @@ def test_film_that_vidsum_wrote_is_no_video_of_a_folder(comment: str, is_taken: 
     assert is_video(tmp_path / "made.mp4") == is_taken
 
 
+@pytest.mark.parametrize("name", ["a.avif", "a"])
+def test_photograph_of_a_phone_is_no_video_of_a_folder(name: str, tmp_path: Path) -> None:
+    Image.new("RGB", (64, 48)).save(tmp_path / name, "AVIF")
+    assert not is_video(tmp_path / name)
+
+
 def test_folder_is_refused(tmp_path: Path) -> None:
     assert_refused(tmp_path, "is a folder")
 

@@ -1,11 +1,12 @@
 """The inputs of a batch: named inputs, inputs of lists, and the videos of folders."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import UsageError, VidsumError, show_warning
 from vidsum.io.text import STDIN
 from vidsum.io.urls import Url
 from vidsum.outputs.artifacts import Artifacts
@@ -42,7 +43,8 @@ def read_inputs(
     """Return the named inputs, then the inputs of `--from-file`, with folders replaced by their videos, and
     `photographs`.
 
-    URLs are replaced by the paths of their copies in the cache, which the batch downloads.
+    URLs are replaced by the paths of their copies in the cache, which the batch downloads. A warning names
+    the folders below which there are more, where `--recursive` is missing.
 
     Raises:
         UsageError: there is none, or one is stdin.
@@ -54,20 +56,35 @@ def read_inputs(
         raise UsageError("video on stdin is not supported", hint=hint)
     if not paths and not common.from_file:
         raise no_input
-    from vidsum.outputs.names import folders_below
-    from vidsum.pipelines.sources import copy_of, expand, is_folder, is_media, read_list  # with NumPy, PyAV
+    from vidsum.outputs.names import folders_below  # these load NumPy and PyAV
+    from vidsum.pipelines.sources import copy_of, expand, is_folder, is_media, read_list
     from vidsum.video.probe import is_video
 
     listed = read_list(common.from_file) if common.from_file else []
     if not paths and not listed:
         raise no_input
     urls = dict(map(copy_of, (*paths, *listed)))
-    inputs = expand(urls, recursive=common.recursive, takes=is_media if photographs else is_video)
+    takes = is_media if photographs else is_video
+    inputs = expand(urls, recursive=common.recursive, takes=takes)
+    if not (common.recursive or common.quiet or common.json):
+        with_files = {*filter(is_folder, urls)} - {*inputs}  # opening a folder without files names its fault
+        _warn_of_subfolders(sorted(with_files), takes)
     files = {path: urls.get(path) for path in inputs if not is_folder(path)}
     folders = folders_below(files, filter(is_folder, urls)) if common.output_dir else {}
     return [
         BatchInput(path, number, urls.get(path), folders.get(path, "")) for number, path in enumerate(inputs)
     ]
+
+
+def _warn_of_subfolders(folders: Iterable[str], takes: Callable[[Path], bool]) -> None:
+    """Warn of the folders below which there are more files that a command takes."""
+    from vidsum.pipelines.sources import count_subfolders
+    from vidsum.results.result import count_text
+
+    for folder in folders:
+        if count := count_subfolders(folder, takes):
+            fault = f"{folder}: {count_text(count, 'subfolder')} left out; --recursive includes subfolders"
+            show_warning(fault)
 
 
 def opened_here(item: BatchInput) -> list[str]:

@@ -79,7 +79,7 @@ class EditSession(ResultSession[Editable]):
         self._clips = ShortClips(record, extraction)
         self._offset_s, self._video_state = start_offset_s(self.video), state_of(Path(self.video.path))
         edges_s, cached = find_places(self._made, self.video, extraction, progress)
-        transcript = load_text_for(record, self.video, Transcript) or cached
+        transcript = _with_words(load_text_for(record, self.video, Transcript), cached)
         self._sentences = self._sentences_of(transcript)
         is_silent = isinstance(self._made, Shorts) and not self._sentences
         self._words = [] if is_silent else spoken_spans(transcript)
@@ -241,6 +241,14 @@ class EditSession(ResultSession[Editable]):
         if flags is None:
             return again
         return shlex.join(["vidsum", "summarize", self.video.path, *flags, *outputs])
+
+
+def _with_words(saved: Transcript | None, cached: Transcript | None) -> Transcript | None:
+    """Return a saved transcript, or the one of the cache, which has words, where both say the same."""
+    if saved is None or cached is None:
+        return saved or cached
+    is_same = [part.text for part in saved.segments] == [part.text for part in cached.segments]
+    return cached if is_same else saved
 
 
 def _video_near(record: Path, video: VideoInfo) -> str | None:

@@ -55,6 +55,8 @@ PRICES = {"speech": 0.24, "picture": 0.2}
 _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its chapters are made of it
 _MIN_READ, _MIN_LETTERS, _MIN_STEADY_S = 0.9, 4, 5.0
 """Confidence, letters and time on the screen of a line that may become a title: subtitles stay for less."""
+_AS_TALL = 0.8  # of the tallest line: a line as tall may be the heading
+_BULLETS = "•‣▪◦· "  # ahead of a line that becomes a title
 _MAX_TITLE = 60  # letters of a sentence that becomes a title
 _MOST_SLIDES = 20  # of the same length, of which each is a chapter; topics join those of a longer talk
 _NEAR_S = 5.0  # from a new slide to the sentence or shot with which its chapter begins
@@ -223,7 +225,10 @@ class _Work:
         return next(filter(None, (self.heading(*span) for span in inside)), "")
 
     def heading(self, start_s: float, end_s: float) -> str:
-        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one."""
+        """Return the uppermost of the tall lines that stay in [start_s, end_s); empty without one.
+
+        Boxes of equal letters differ in height: a `g` or a bullet point makes them taller.
+        """
         lines = self.on_screen.lines if self.on_screen else ()
         steady = [
             line
@@ -232,7 +237,10 @@ class _Work:
             and sum(map(str.isalpha, line.text)) >= _MIN_LETTERS
             and min(line.end_s, end_s) - max(line.start_s, start_s) >= _MIN_STEADY_S
         ]
-        return max(steady, key=lambda line: line.box[3] - line.box[1]).text if steady else ""
+        heights = [line.box[3] - line.box[1] for line in steady]
+        tall = [(line.box[1], -height, line.text) for line, height in zip(steady, heights, strict=True)]
+        tall = [part for part in tall if -part[1] >= _AS_TALL * max(heights)]
+        return min(tall)[2].lstrip(_BULLETS) if tall else ""
 
     def describe(self, start_s: float, end_s: float) -> str:
         """Return the sentence of a vision-language model about the middle of a chapter; empty without one."""

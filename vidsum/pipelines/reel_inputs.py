@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -113,16 +114,23 @@ def read_recordings(
 
 
 def _on_clocks(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return recordings; clips with times in UTC get the offset of the nearest input with a clock."""
+    """Return recordings; times in UTC, or without an offset, get that of the nearest input with a clock."""
     clocks = [part.recorded for part in recordings if part.recorded and part.has_clock]
     made = list[Recording]()
     for recording in recordings:
         time = recording.recorded
-        if clocks and time and time.tzinfo and not recording.has_clock:
-            nearest = min(clocks, key=lambda clock: abs(clock - time))
-            recording = replace(recording, recorded=time.astimezone(nearest.tzinfo))
+        if clocks and time and not recording.has_clock:
+            nearest = min(clocks, key=partial(_distance, time))
+            is_known = time.tzinfo is not None
+            time = time.astimezone(nearest.tzinfo) if is_known else time.replace(tzinfo=nearest.tzinfo)
+            recording = replace(recording, recorded=time)
         made.append(recording)
     return made
+
+
+def _distance(time: datetime, clock: datetime) -> timedelta:
+    """Return how far a time is from another; without an offset, on the clock of the other."""
+    return abs(clock - (time if time.tzinfo else time.replace(tzinfo=clock.tzinfo)))
 
 
 def _read(path: str, progress: Progress | None) -> Recording:

@@ -154,6 +154,17 @@ def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Ite
     yield from unreadable
 
 
+def count_subfolders(folder: str, takes: Callable[[Path], bool]) -> int:
+    """Return the number of subfolders of a folder that hold, or have below them, a file that a command takes.
+
+    Each is read to its first such file only. Hidden ones, and links to folders, do not count.
+    """
+    _, below, _ = next(os.walk(folder), ("", [], []))
+    places = [Path(folder) / name for name in below if not name.startswith(".")]
+    plain = (str(place) for place in places if not place.is_symlink())
+    return sum(any(True for _ in files_in(place, True, takes)) for place in plain)
+
+
 def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:
     """Return the number of photographs in folders; each counts once."""
     from vidsum.video.photographs import is_photograph

@@ -7,13 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, pairwise
 from math import inf
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, video_prefix
-from vidsum.results.sentences import LONGEST_S, SHORTEST_S, SpokenSentence, SpokenWord, split_sentences
+from vidsum.results.sentences import (
+    LONGEST_S,
+    SHORTEST_S,
+    Edge,
+    SpokenSentence,
+    SpokenWord,
+    edge_between,
+    split_sentences,
+)
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import OPTIONAL, FilledText, Fraction, Length, SignedSeconds, rules
 
@@ -231,9 +240,12 @@ def format_segments(
     with_words: bool = False,
     events: Sequence[SoundEvent] = (),
 ) -> str:
-    """Return segments as SubRip or WebVTT to norm (see `make_cues`), with the times of words, or lines."""
+    """Return segments as SubRip or WebVTT to norm (see `make_cues`), with the times of words, or a line for
+    each sentence.
+    """
     if form == "txt":
-        return "".join(f"{line.displayed}\n" for line in list_lines(segments, events))
+        lines = [*_sentence_lines(segments), *((event.start_s, event.displayed) for event in events)]
+        return "".join(f"{text}\n" for _, text in sorted(lines, key=itemgetter(0)))
     subtitles = add_notes(
         make_cues(to_cue_words(segments)), [(event.start_s, event.end_s, event.displayed) for event in events]
     )
@@ -241,6 +253,18 @@ def format_segments(
         return to_srt((cue.start_s, cue.end_s, cue.text) for cue in subtitles)
     marked = ((cue.start_s, cue.end_s, cue.to_vtt(with_times=with_words)) for cue in subtitles)
     return to_vtt(marked, is_marked=True)
+
+
+def _sentence_lines(segments: Iterable[Segment]) -> list[tuple[float, str]]:
+    """Return the start of each sentence in seconds, and its text; a pause between segments ends it, too."""
+    words, begun = to_cue_words(segments), 0
+    lines = list[tuple[float, str]]()
+    for end, word in enumerate(words, 1):
+        edge = edge_between(word, words[end]) if end < len(words) else Edge.STOP
+        if edge is Edge.STOP or (word.ends and edge is Edge.PAUSE):
+            lines.append((words[begun].start_s, "".join(part.text for part in words[begun:end]).strip()))
+            begun = end
+    return lines
 
 
 def to_cue_words(segments: Iterable[Segment]) -> list[CueWord]:

@@ -26,7 +26,7 @@ def _describe_reason(part: ChosenPart, chosen: Sequence[ChosenPart], inputs: Seq
     day = inputs[part.source].day
     if day and sum(inputs[other.source].day == day for other in chosen) == 1:
         return f"the only part of {day_in_words(day)}"
-    return "nothing else is from this input"
+    return "the only part of its input"
 
 
 def _describe_importance(part: ChosenPart, inputs: Sequence[ReelInput]) -> str:

@@ -22,6 +22,7 @@ _ENDINGS = frozenset(
 )  # suffixes of names that promise a video
 _TYPESCRIPT = frozenset({".mts", ".ts"})  # endings that programs in TypeScript have too
 _PICTURES = frozenset({"apng", "gif", "ico", "image2"})  # demuxers of pictures; others end in `_pipe`
+_PICTURE_BRANDS = frozenset({"avif", "heic", "heim", "heis", "heix", "mif1"})  # of HEIF, which MP4's reads
 
 
 def is_video(path: Path) -> bool:
@@ -36,7 +37,8 @@ def is_video(path: Path) -> bool:
             if is_label(container.metadata.get("comment", "")):
                 return False
             name, codec = container.format.name, video_stream(container, path).codec_context
-            is_picture = name.endswith("_pipe") or name in _PICTURES
+            brand = container.metadata.get("major_brand", "").strip()
+            is_picture = name.endswith("_pipe") or name in _PICTURES or brand in _PICTURE_BRANDS
             return is_named or (not is_picture and codec.width > 0)
     except InputError:
         return is_named and not _is_typescript(path)

@@ -29,7 +29,7 @@ const saveAll = async page => {
     }
     if (known.state === "failed") throw new Error(known.error);
     byId("saving_title").textContent = "Saved";
-    byId("saving_text").textContent = known.warnings.join(" ");
+    byId("saving_text").textContent = known.warnings.join("; ");
     byId("saving_files").replaceChildren(...known.files.map(name => make("li", {}, name)));
     byId("saving_command").textContent = known.command;
     byId("saving_again").hidden = false;
