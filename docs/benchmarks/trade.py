@@ -40,13 +40,13 @@ from vidsum.lab.datasets.clip_captions import embed_texts
 from vidsum.lab.evaluation.reference import BUDGET
 from vidsum.lab.training.run import read_run
 from vidsum.models.scaling import logistic, logit, standardise, unit_rows
+from vidsum.summary.film_topics import PART_S, compare_within_topics, topics_of
 from vidsum.summary.importance_model import ImportanceModel, build_importance_model, importance
 from vidsum.summary.objective import Objective, unit_values
 from vidsum.summary.optimise import maximise
 from vidsum.summary.score import best_score
 from vidsum.summary.selection import select
 from vidsum.summary.settings import Selection
-from vidsum.summary.topics import PART_S, compare_within_topics, topics_of
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 ROW = "ridge, ends, novelty"

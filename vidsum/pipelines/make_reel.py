@@ -40,6 +40,7 @@ from vidsum.results.features import Features
 from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, ReelSource, title_days
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.constraints import ENOUGH
+from vidsum.summary.film_topics import compare_within_topics, topics_of
 from vidsum.summary.importance_model import importance
 from vidsum.summary.reel_parts import (
     ChosenPart,
@@ -51,7 +52,6 @@ from vidsum.summary.reel_parts import (
 from vidsum.summary.reel_reasons import describe_reasons
 from vidsum.summary.score import load_importance_checkpoint, slope_of
 from vidsum.summary.settings import SHIPPED_MODEL, SHORTEST_S, ReelSettings, Selection
-from vidsum.summary.topics import compare_within_topics, topics_of
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__

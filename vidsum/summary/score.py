@@ -19,6 +19,7 @@ from vidsum.grounding import vse_map
 from vidsum.models.scaling import LEAST_IMPORTANCE, logit, unit_range
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.summary.film_topics import PART_S, compare_within_topics, topics_of
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import (
     RIDGE_RATES,
@@ -29,7 +30,6 @@ from vidsum.summary.importance_model import (
 )
 from vidsum.summary.motion import motion
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
-from vidsum.summary.topics import PART_S, compare_within_topics, topics_of
 from vidsum.types import FloatArray
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)  # extractor and features per second of the checkpoint that ships

@@ -9,9 +9,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from vidsum.models.scaling import logit
 from vidsum.results.features import Features
+from vidsum.summary.film_topics import compare_within_topics, topics_of
 from vidsum.summary.score import score
 from vidsum.summary.settings import SHIPPED_MODEL, Selection
-from vidsum.summary.topics import compare_within_topics, topics_of
 from vidsum.types import FloatArray, IntArray
 
 DOG, BEACH = np.eye(2, 8, dtype=np.float32)
