@@ -29,9 +29,14 @@ class Film:
     video: VideoFrames
     worth: TimeArray  # importance in [0, 1]
     expected: TimeArray  # importance in deviations of people's scores
-    places: IntArray  # frames before which a cut may be, ascending
+    cuts: Sequence[IntArray]  # frames before which a cut may be, ascending; the best first, all last
     sampled: IntArray  # [T] frames of the samples, ascending
     content: Content
+
+    @property
+    def places(self) -> IntArray:
+        """All frames before which a cut may be."""
+        return self.cuts[-1]
 
     @property
     def enough(self) -> int:
@@ -61,6 +66,7 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     starts, ends = ends_of(listed)
     is_window = np.array([unit.cell != SPOKEN for unit in listed])  # speech goes on over cuts
     n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
+    n_cuts += sum((~np.isin(edges, places)).astype(int) for places in film.cuts[:-1] for edges in (starts, ends))
     importance, n_shots = mean_in(film.expected, listed), np.where(is_window, 1 + n_cuts, _PASSAGE)
     values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
     is_all_spoken = not is_window.any()

@@ -61,6 +61,7 @@ def select(
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
     uncut: Sequence[Interval] = (),
+    voices: Sequence[Sequence[Interval]] = (),
     limits: SegmentLimits = SegmentLimits(),
     quality: FloatArray | None = None,
     slope: float = 1.0,
@@ -81,6 +82,8 @@ def select(
         drop: segments that are out.
         uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
             of `keep` and `drop`, and where they leave no place to cut.
+        voices: spans that do the same for windows, the strictest first. A window with such an edge is taken
+            only where it overlaps none without. They do not count with whole shots.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         slope: of people's scores, in their deviations over a video, on the logit of the importance: how much
             importance knows.
@@ -107,7 +110,7 @@ def select(
         video,
         frame_sums(worth if worth.any() else worth + 1, sampled, video.edges),
         frame_sums(expected, sampled, video.edges),
-        allowed_cuts(uncut, video.fps, len(video.required)),
+        [allowed_cuts((*uncut, *spans), video.fps, len(video.required)) for spans in (*voices, ())],
         sampled,
         content_of(features, _samples_of(video, sampled), number_slides(features, slides), texts),
     )
