@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.summary.constraints import VideoFrames
-from vidsum.summary.units import Unit, WindowFinder, allowed_cuts, frame_curve, window_cells, window_lengths, window_units
+from vidsum.summary.units import (
+    Unit,
+    WindowFinder,
+    allowed_cuts,
+    frame_curve,
+    window_cells,
+    window_lengths,
+    window_units,
+)
 
 FPS = 10.0
 

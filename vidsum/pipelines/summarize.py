@@ -46,11 +46,10 @@ from vidsum.summary.score import (
     resolve_scorer,
     weights_sha256,
 )
-from vidsum.summary.selection import LEAST_S, SegmentLimits, select
-from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
+from vidsum.summary.selection import SegmentLimits, budget_of, select
+from vidsum.summary.settings import Selection
 from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_texts
-from vidsum.times import format_time, parse_budget
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.probe import start_offset_s
 
@@ -205,7 +204,7 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection, made = self.selection, self.analyse(progress)
         features, scored, transcript = made.features, made.scored, made.transcript
-        budget_s, warnings = _budget(selection, features.duration_s)
+        budget_s, warnings = budget_of(selection, features.duration_s)
         warnings = (*(transcript.warnings if transcript else ()), *warnings)
         report_step(progress, "choosing segments")
         chosen = select(
@@ -253,7 +252,7 @@ class _Work:
         (features, *movement), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
-        budget_s, _ = _budget(selection, features.duration_s)
+        budget_s, _ = budget_of(selection, features.duration_s)
         shortest_s = min(selection.min_segment_s, budget_s)
         speech = SpokenParts()
         if transcript:
@@ -345,15 +344,3 @@ def _facts(
     elif scorer.sha256:
         facts["model_sha256"] = scorer.sha256
     return facts
-
-
-def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
-    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
-    if selection.budget == DEFAULT_BUDGET:
-        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
-    share_s = parse_budget(selection.budget, duration_s)
-    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
-    budget_s = parse_budget(selection.budget, duration_s, least_s)
-    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
-    # `select` says that a video shorter than a segment is kept whole
-    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)

@@ -24,10 +24,11 @@ from vidsum.summary.constraints import (
 from vidsum.summary.content import TimedText, content_of
 from vidsum.summary.film import Film, mean_in
 from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slide_importance import number_slides, weigh_slides
 from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums
-from vidsum.times import format_time
+from vidsum.times import format_time, parse_budget
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _SAME_S: Final = 0.001  # times that differ by less are of one frame: containers round
@@ -50,6 +51,18 @@ class SelectedSegments:
     shots: tuple[ScoredShot, ...]  # all, cut at `keep` and `drop`; `selected` if a part of it is in
     messages: tuple[str, ...]
     note: str = ""  # why the budget is not used
+
+
+def budget_of(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
+    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
+    if selection.budget == DEFAULT_BUDGET:
+        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
+    share_s = parse_budget(selection.budget, duration_s)
+    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
+    budget_s = parse_budget(selection.budget, duration_s, least_s)
+    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
+    # `select` says that a video shorter than a segment is kept whole
+    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)
 
 
 def select(

@@ -55,8 +55,8 @@ class WindowKind:
 def window_kinds(film: Film, video: VideoFrames, shortest: int, longest: int) -> list[WindowKind]:
     """Return the kinds of windows of a film, those with the best edges first.
 
-    Each of `film.cuts` but the last gives windows of a shot up to `longest` frames, and up to half longer; then
-    it gives the same across cuts between shots, where speech goes on. Last are windows of a shot that begin and
+    Each of `film.cuts` but the last gives windows of a shot up to `longest` frames, and up to half longer;
+    then the same across cuts between shots, where speech goes on. Last are windows of a shot that begin and
     end at any of `film.places`. `video` is the film without the frames in which no window lies.
     """
     shots, pauses = window_cells(video, shortest), film.cuts[:-1]
@@ -87,4 +87,5 @@ def _without_flashes(places: IntArray, video: VideoFrames) -> IntArray:
     after = np.searchsorted(video.edges, places)
     distances = np.minimum(video.edges[after] - places, places - video.edges[np.maximum(after - 1, 0)])
     is_cut = video.edges[after] == places
-    return places[is_cut | (distances >= round(FLASH_S * video.fps))]
+    far: IntArray = places[is_cut | (distances >= round(FLASH_S * video.fps))]
+    return far
