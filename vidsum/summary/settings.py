@@ -22,6 +22,8 @@ BASELINES = ("uniform", "random")
 """Models that look at nothing."""
 SPEECH_HINT = "speech was not considered: --snap speech makes a transcript first"
 """A line about sound without a transcript."""
+PAUSES_HINT = "of speech, only pauses were considered: --snap speech makes a transcript first"
+"""The same where the voice detector looked for them."""
 SHORTEST_S = 2.0
 """Length of the shortest part of a reel, unless the clip is shorter."""
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", *BASELINES)

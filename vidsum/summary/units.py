@@ -3,7 +3,7 @@
 A window lies in one shot, or in a run of shots that are too short on their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -69,6 +69,19 @@ class WindowFinder:
         best = equal[len(equal) // 2]
         return Unit(int(starts[best]), int(ends[best]), cell)
 
+    def reached(self, cells: Iterable[tuple[int, int]], longest: int) -> BoolArray:
+        """Return [F] which frames lie in any window of at most `longest` frames in a cell."""
+        steps = np.zeros(len(self.sums), np.int64)
+        for low, high in cells:
+            first, stop = np.searchsorted(self._starts, (low, high))
+            starts = self._starts[first:stop]
+            latest = np.minimum(starts + longest, high)
+            ends = self._ends[np.searchsorted(self._ends, latest, side="right") - 1]
+            is_window = ends - starts >= self.shortest
+            np.add.at(steps, starts[is_window], 1)
+            np.add.at(steps, ends[is_window], -1)
+        return np.asarray(np.cumsum(steps)[:-1] > 0)
+
 
 def frame_curve(curve: FloatArray, sampled: IntArray, edges: IntArray) -> TimeArray:
     """Return [F] a curve at each frame, from the sample before it; in a shot's first frames, from the
@@ -115,19 +128,6 @@ def window_cells(video: VideoFrames, shortest: int) -> dict[int, tuple[int, int]
     is_short = [end - start < shortest for _, (start, end) in cells]
     long = [cell for cell, is_out in zip(cells, is_short, strict=True) if not is_out]
     return dict([*long, *join_cells([cell for cell, is_in in zip(cells, is_short, strict=True) if is_in])])
-
-
-def in_windows(cells: Mapping[int, tuple[int, int]], windows: WindowFinder, longest: int) -> BoolArray:
-    """Return [F] which frames lie in possible windows of cells, of any worth."""
-    steps = np.zeros(len(windows.sums), np.int64)
-    for low, high in cells.values():
-        first, stop = np.searchsorted(windows.places, (low, high + 1))
-        starts = windows.places[first:stop]
-        ends = starts[np.searchsorted(starts, starts + longest, side="right") - 1]
-        is_window = ends - starts >= windows.shortest
-        np.add.at(steps, starts[is_window], 1)
-        np.add.at(steps, ends[is_window], -1)
-    return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
 def window_units(cells: Mapping[int, tuple[int, int]], windows: WindowFinder, longest: int) -> list[Unit]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.film import Film
-from vidsum.summary.units import Unit, WindowFinder, in_windows, window_cells, window_units
+from vidsum.summary.units import Unit, WindowFinder, window_cells, window_units
 from vidsum.types import IntArray
 
 LONGER: Final = 1.5  # as long as the longest window may be for its edges to lie in pauses
@@ -67,7 +67,7 @@ def window_kinds(film: Film, video: VideoFrames, shortest: int, longest: int) ->
     for (cells, places), most in (*product(choices, (longest, longer)), ((shots, film.places), longest)):
         finder = WindowFinder(film.worth, places, shortest, film.least)
         kinds.append(WindowKind(cells, finder, most, np.append(0, np.cumsum(is_better))))
-        is_better = is_better | in_windows(cells, finder, most)
+        is_better = is_better | finder.reached(cells.values(), most)
     return kinds
 
 
