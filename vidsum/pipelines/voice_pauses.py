@@ -14,7 +14,7 @@ from vidsum.pipelines.plan import Input
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.summary.settings import BASELINES, Selection
-from vidsum.types import FloatArray, Interval, VideoInfo, join_near
+from vidsum.types import Interval, TimeArray, VideoInfo, join_near
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
@@ -40,8 +40,8 @@ def find_voices(video_input: Input) -> list[Interval]:
     video = video_input.video
     assert video is not None
 
-    def listen() -> FloatArray:
-        return np.array(voices_in(video, (0.0, video.duration_s), _BREATH_S), np.float32).reshape(-1, 2)
+    def listen() -> TimeArray:
+        return np.array(voices_in(video, (0.0, video.duration_s), _BREATH_S), np.float64).reshape(-1, 2)
 
     provenance = {
         "vidsum": __version__,

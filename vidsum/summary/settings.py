@@ -68,7 +68,8 @@ class Selection:
         "auto",
         panel=ADVANCED,
         flag_on=("summarize", "reel"),
-        more="Both make the transcript first. auto: speech, if there is a transcript; none: ignore speech.",
+        more="Both make the transcript first. auto: speech, if there is a transcript, else pauses of voices; "
+        "none: ignore speech.",
     )
 
     min_segment_s: float = option(
