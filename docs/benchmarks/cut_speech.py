@@ -8,8 +8,8 @@ second at most, as Whisper counts a pause before a word as part of it. Sentences
 and exclamation marks, or before 2 s without a word. Edges at the beginning and end of a film do not count.
 
 A time is loud if the sound within .04 s of it is less than 15.9 dB below the film's 95th percentile (the
-margin of ITU-T P.56): of speech, or of anything else. "any time" is the share of the films' time. Brackets hold
-95 % of a bootstrap over films.
+margin of ITU-T P.56): of speech, or of anything else. "any time" is the share of the films' time. Brackets
+hold 95 % of a bootstrap over films.
 """
 
 import json

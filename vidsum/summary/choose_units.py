@@ -15,8 +15,7 @@ from vidsum.summary.units import (
     WORTHLESS,
     Unit,
     ends_of,
-    window_cells,
-    window_units,
+    shot_windows,
 )
 from vidsum.summary.window_kinds import WindowKind, window_kinds
 from vidsum.types import BoolArray, IntArray, TimeArray
@@ -81,7 +80,7 @@ def _windows(film: Film, video: VideoFrames, kinds: Sequence[WindowKind], *, is_
     last, anywhere = kinds[-1], np.arange(len(film.worth))
     for shortest in (last.finder.shortest, 1) if is_needed else ():
         finder = replace(last.finder, places=anywhere, shortest=shortest)
-        windows = windows or window_units(window_cells(video, shortest), finder, last.longest)
+        windows = windows or shot_windows(video, finder, last.longest)
     shares = mean_in(_worthy_sums(film, windows), windows)
     least = min(_MOSTLY, shares.max(initial=0))
     return [unit for unit, share in zip(windows, shares, strict=True) if share >= least]

@@ -23,7 +23,7 @@ BASELINES = ("uniform", "random")
 SPEECH_HINT = "speech was not considered: --snap speech makes a transcript first"
 """A line about sound without a transcript."""
 PAUSES_HINT = "of speech, only pauses were considered: --snap speech makes a transcript first"
-"""The same where the voice detector looked for them."""
+"""A line where a voice detector looked for pauses."""
 SHORTEST_S = 2.0
 """Length of the shortest part of a reel, unless the clip is shorter."""
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", *BASELINES)

@@ -130,6 +130,11 @@ def window_cells(video: VideoFrames, shortest: int) -> dict[int, tuple[int, int]
     return dict([*long, *join_cells([cell for cell, is_in in zip(cells, is_short, strict=True) if is_in])])
 
 
+def shot_windows(video: VideoFrames, windows: WindowFinder, longest: int) -> list[Unit]:
+    """Return the windows of the free shots of a video: see `window_units`."""
+    return window_units(window_cells(video, windows.shortest), windows, longest)
+
+
 def window_units(cells: Mapping[int, tuple[int, int]], windows: WindowFinder, longest: int) -> list[Unit]:
     """Return the windows of cells: the best of each length in each stretch of a cell.
 
