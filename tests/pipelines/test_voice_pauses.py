@@ -99,3 +99,8 @@ def test_a_silent_film_needs_no_voices(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(voice_pauses, "has_extra", lambda name: True)
     assert not needs_voices(Selection(), probe(media.make_video(tmp_path / "mute.mp4", n_frames=50).path))
     assert not needs_voices(Selection(), None)
+
+
+@pytest.mark.parametrize(("pause_s", "count"), [(0.5, 2), (0.49, 1)])
+def test_half_a_second_without_a_voice_is_a_pause(pause_s: float, count: int) -> None:
+    assert len(uncut_speech([(1.0, 2.0), (2.0 + pause_s, 4.0)])[0]) == count

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.speech.silence import gaps_of
+from vidsum.summary.constraints import VideoFrames
+from vidsum.summary.content import content_of
+from vidsum.summary.film import Film, objective_of
+from vidsum.summary.objective import WEIGHTS
 from vidsum.summary.selection import SelectedSegments, select
+from vidsum.summary.units import Unit
 from vidsum.summary.window_kinds import LONGER
 from vidsum.types import Interval
 
@@ -107,14 +112,36 @@ def test_speech_without_a_pause_changes_nothing(lengths: list[int], seed: int) -
     assert chosen(edges_s, everything, budget_s, seed).segments == without
 
 
-def words_around(pauses: list[Interval], duration_s: float) -> list[Interval]:
-    return gaps_of(pauses, duration_s)
-
-
 @pytest.mark.parametrize(("length_s", "is_whole"), [(7.5, True), (7.6, False)])
 def test_a_sentence_may_be_half_longer_than_a_segment(length_s: float, is_whole: bool) -> None:
     pauses = [(11.0, 11.1), (11.1 + length_s, 11.2 + length_s)]
     elsewhere = [(0.0, 8.0), (25.0, 30.0)]
-    segments = chosen([0, 30], words_around(pauses, 30.0), 8.0, drop=elsewhere).segments
+    segments = chosen([0, 30], gaps_of(pauses, 30.0), 8.0, drop=elsewhere).segments
     whole = (pytest.approx(11.1, abs=0.11), pytest.approx(11.1 + length_s, abs=0.21))
     assert (segments == (whole,)) == is_whole
+
+
+@pytest.mark.parametrize(("before_s", "is_joined"), [(0.5, True), (0.4, False)])
+def test_a_window_goes_on_over_a_cut_in_speech_unless_a_shot_would_flash_up(
+    before_s: float, is_joined: bool
+) -> None:
+    cut_s = 9.9 + before_s
+    words = gaps_of([(9.9, 10.0), (13.0, 13.1)], 25.0)
+    segments = chosen([0, cut_s, 25], words, 4.0, drop=[(0.0, 7.5), (15.5, 25.0)]).segments
+    assert (segments == ((pytest.approx(10.0, abs=0.11), pytest.approx(13.0, abs=0.11)),)) == is_joined
+
+
+@pytest.mark.parametrize("edges", [0, 1, 2])
+def test_an_edge_in_words_costs_as_much_as_a_shot(edges: int) -> None:
+    n_frames, all_cuts = 200, np.arange(201)
+    pauses = np.array([0, 10, 50, 60, 100, 200])
+    none = np.zeros(n_frames, np.bool_)
+    video = VideoFrames(np.array([0, n_frames]), none, none.copy(), 100, FPS)
+    features = Features.from_array(np.eye(20, dtype=np.float32), fps=1.0, video_fps=FPS)
+    content = content_of(features, [slice(0, 20)], np.full(20, -1))
+    flat = np.arange(n_frames + 1, dtype=float)
+    film = Film(video, flat, flat, [pauses, all_cuts], np.arange(0, n_frames, 10), content)
+    units = [Unit(10, 50, 0), (Unit(60, 100, 0), Unit(60, 101, 0), Unit(61, 101, 0))[edges]]
+    first, second = objective_of(film, dict.fromkeys(units, 0.0)).values
+    longer = (units[1].size - 40) / FPS
+    assert first - second + longer == pytest.approx(edges * WEIGHTS.cut)
