@@ -12,6 +12,7 @@ from tests import media
 from tests.speech import stub
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import voice_pauses
+from vidsum.pipelines.highlights import find_highlights
 from vidsum.pipelines.plan import open_video_input
 from vidsum.pipelines.summarize import plan_summary, summarize
 from vidsum.pipelines.voice_pauses import find_voices, needs_voices, uncut_speech
@@ -79,6 +80,16 @@ def test_without_the_detector_a_summary_is_as_without_speech(
     summary = summarize(talking, 5.0)
     assert summary.segments == summarize(talking, 5.0, snap="none").segments
     assert "voice" not in summary.provenance["summary"]
+
+
+def test_a_highlight_has_all_that_is_said_or_nothing(talking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(voice_pauses, "has_extra", lambda name: False)
+        without = find_highlights(talking)
+    assert edges_in_speech(tuple(moment.interval for moment in without.moments))
+    found = find_highlights(talking)
+    assert found.provenance["highlights"]["voice"]
+    assert not edges_in_speech(tuple(moment.interval for moment in found.moments))
 
 
 def test_voices_are_found_once(talking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
