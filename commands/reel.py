@@ -24,7 +24,7 @@ from vidsum.io.paths import reads_of
 from vidsum.options import Checked, option
 from vidsum.outputs.names import require_suffix
 from vidsum.results.settings import EditorName
-from vidsum.summary.settings import SPEECH_HINT, ReelSettings, Selection
+from vidsum.summary.settings import PAUSES_HINT, SPEECH_HINT, ReelSettings, Selection
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -152,9 +152,11 @@ def _with_faults(answer: Reply, left_out: Sequence["LeftOut"]) -> Reply:
 
 
 def _speech_hint(reel: "Reel") -> tuple[str, ...]:
-    """Return a line about clips with sound whose speech was not considered, if there are any."""
-    considered = [part["speech"] for part in reel.provenance["inputs"] if "speech" in part]
-    return () if all(considered) else (SPEECH_HINT,)
+    """Return a line about clips with sound whose words were not considered, if there are any."""
+    wordless = [part for part in reel.provenance["inputs"] if not part.get("speech", True)]
+    if not wordless:
+        return ()
+    return (PAUSES_HINT if all(part["voice"] for part in wordless) else SPEECH_HINT,)
 
 
 def _left_out_error(part: "LeftOut") -> InputError:

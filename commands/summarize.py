@@ -25,7 +25,7 @@ from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.outputs.artifacts import Writer
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import SPEECH_HINT, Selection
+from vidsum.summary.settings import PAUSES_HINT, SPEECH_HINT, Selection
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding, Styling
 
@@ -194,11 +194,11 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> dict[str, Path]:
 
 
 def _speech_hint(summary: "Summary") -> tuple[str, ...]:
-    """Return a line about sound whose speech was not considered, if there is any."""
-    is_silent = summary.video is None or not summary.video.audio_codec
-    if is_silent or "speech" in summary.provenance["summary"]:
+    """Return a line about sound whose words were not considered, if there is any."""
+    is_silent, facts = summary.video is None or not summary.video.audio_codec, summary.provenance["summary"]
+    if is_silent or "speech" in facts:
         return ()
-    return (SPEECH_HINT,)
+    return (PAUSES_HINT if "voice" in facts else SPEECH_HINT,)
 
 
 def _describe(name: str, summary: "Summary") -> str:

@@ -110,6 +110,7 @@ def _compare(
     monkeypatch: pytest.MonkeyPatch,
     precision: str | None = None,
 ) -> None:
+    pytest.importorskip("faster_whisper")  # a line says whether pauses of speech were looked for
     cache = folder / "home"  # of this test: what is known of a video is searched too
     cache.mkdir()
     (cache / "weights").symlink_to(home() / "weights")

@@ -7,12 +7,31 @@ import pytest
 import vidsum
 from tests.commands.test_reel import clip, photograph
 from tests.program import Run
+from tests.speech import stub
 
 pytestmark = pytest.mark.usefixtures("loads")
-HINT = "speech was not considered: --snap speech makes a transcript first"
+HINT = "--snap speech makes a transcript first"
 
 
-def test_speech_that_was_not_considered(run: Run, own_home: Path) -> None:
+@pytest.mark.parametrize(
+    ("is_installed", "considered"),
+    [
+        (True, "of speech, only pauses were considered"),
+        (False, "speech was not considered"),
+    ],
+)
+def test_a_line_says_what_was_considered_of_speech(
+    run: Run, own_home: Path, is_installed: bool, considered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch)
+    monkeypatch.setattr("vidsum.pipelines.voice_pauses.has_extra", lambda name: is_installed)
+    clip(Path("a.mp4"), "red", sound=True)
+    considered += f": {HINT}"
+    assert considered in run("reel", "a.mp4", "-o", "film.json", "--budget", "4s").out
+    assert considered in run("summarize", "a.mp4", "--dry-run").out
+
+
+def test_a_line_says_that_words_were_not_considered(run: Run, own_home: Path) -> None:
     clip(Path("a.mp4"), "red", sound=True)
     clip(Path("b.mp4"), "blue")
     options = ("-o", "film.json", "--budget", "8s")

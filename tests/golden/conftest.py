@@ -24,6 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
             (home() / name).mkdir(parents=True, exist_ok=True)
             (values / name).symlink_to(home() / name)
     monkeypatch.setenv("VIDSUM_HOME", str(values))
+    monkeypatch.setattr("vidsum.pipelines.voice_pauses.has_extra", lambda name: False)  # not everywhere
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"

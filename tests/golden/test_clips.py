@@ -46,6 +46,7 @@ def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 
 def answers_about(clips: Collection[Path], shared: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    pytest.importorskip("faster_whisper")  # edges avoid voices where it is installed
     for name in ("efficientnet_lite0", "minilm", "vse"):
         real_weights(name)
     with pytest.MonkeyPatch.context() as context:

@@ -9,7 +9,7 @@ import pytest
 import vidsum
 from tests import media
 from tests.speech import stub
-from vidsum.pipelines.reel_speech import speech_in, uncut_speech
+from vidsum.pipelines.reel_speech import speech_in
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.probe import probe
 
@@ -42,17 +42,7 @@ def test_a_part_of_a_clip_has_all_that_is_said_or_nothing(talking: VideoInfo) ->
     assert made.provenance["inputs"][0]["voice"]
 
 
-def test_fades_do_not_reach_what_is_said(talking: VideoInfo) -> None:
-    ((start_s, end_s),), _ = uncut_speech(talking)
-    assert start_s <= SAID[0] - 0.2
-    assert end_s >= SAID[1] + 0.2
-
-
 def test_speech_in_a_part_ends_with_the_part(talking: VideoInfo) -> None:
     ((start_s, end_s),) = speech_in(talking, (4.0, 5.0), None)
     assert (start_s, end_s) == pytest.approx((4.0, 5.0), abs=0.06)
     assert not speech_in(talking, (8.0, 10.0), None)
-
-
-def test_a_silent_clip_has_no_speech(tmp_path: Path) -> None:
-    assert uncut_speech(probe(media.make_video(tmp_path / "mute.mp4", n_frames=50).path)) == ([], [])

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.summary.constraints import VideoFrames
-from vidsum.summary.units import Unit, WindowFinder, allowed_cuts, frame_curve, window_lengths, window_units
+from vidsum.summary.units import (
+    Unit,
+    WindowFinder,
+    allowed_cuts,
+    frame_curve,
+    shot_windows,
+    window_lengths,
+)
 
 FPS = 10.0
 
@@ -109,7 +116,7 @@ def test_best_window_of_a_shot_is_a_unit(seed: int, lengths: list[int]) -> None:
     windows = WindowFinder(
         sums_of(np.random.default_rng(seed).random(edges[-1])), np.arange(edges[-1] + 1), 5
     )
-    units = window_units(film(*edges), windows, 12)
+    units = shot_windows(film(*edges), windows, 12)
     for number, span in enumerate(itertools.pairwise(edges)):
         best = windows.best(number, span, 5)
         assert best is None or best in units
@@ -117,12 +124,12 @@ def test_best_window_of_a_shot_is_a_unit(seed: int, lengths: list[int]) -> None:
 
 def test_windows_lie_in_shots_within_the_limits() -> None:
     windows = WindowFinder(np.arange(101.0), np.arange(101), 20)
-    for unit in window_units(film(0, 45, 70, 100), windows, 30):
+    for unit in shot_windows(film(0, 45, 70, 100), windows, 30):
         assert 20 <= unit.size <= 30
         assert any(start <= unit.start and unit.end <= end for start, end in ((0, 45), (45, 70), (70, 100)))
 
 
 def test_shots_that_are_too_short_are_windows_together() -> None:
     windows = WindowFinder(np.arange(101.0), np.arange(101), 20)
-    units = window_units(film(0, 10, 19, 33, 100), windows, 30)
+    units = shot_windows(film(0, 10, 19, 33, 100), windows, 30)
     assert any(unit.end <= 33 for unit in units)

@@ -14,6 +14,7 @@ from vidsum.pipelines.keywords import HighlightOptions
 from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import plan_summary_speech
+from vidsum.pipelines.voice_pauses import find_voices, needs_voices
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights
 from vidsum.results.sentences import SpokenWord, cuts_inside_phrases, describe_cuts
@@ -74,6 +75,8 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
     facts |= {"candidates": list(models), **weights_sha256(models)}
     if speech := plan_summary_speech(Selection(), video_input):
         facts["speech"] = speech.provenance["speech"]
+    elif needs_voices(Selection(), video_input.video):
+        facts["voice"] = True
     provenance = {**video_input.provenance, "highlights": facts}
 
     def make(progress: Progress | None) -> Highlights:
@@ -91,7 +94,9 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         curve = scored.importance * quality_at(changes, features.timestamps) * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
-        moments = choose_highlights(curve, features, edges_s, settings, words)
+        voices = find_voices(video_input) if "voice" in facts else ()
+        said = words or [SpokenWord(start_s, end_s, "") for start_s, end_s in voices]
+        moments = choose_highlights(curve, features, edges_s, settings, said)
         ends_s = {time_s for moment in moments for time_s in moment.interval} - {0.0, features.duration_s}
         cuts = describe_cuts(cuts_inside_phrases(words, ends_s), start_offset_s(features.video))
         return Highlights(

@@ -33,9 +33,10 @@ from vidsum.pipelines.reel_inputs import (
     read_recordings,
 )
 from vidsum.pipelines.reel_photographs import AnalysedInput, analyse_photographs
-from vidsum.pipelines.reel_speech import decode_all_sound, speech_in, uncut_speech
+from vidsum.pipelines.reel_speech import decode_all_sound, speech_in
 from vidsum.pipelines.sources import VideoPath, expand, is_media, source_path
 from vidsum.pipelines.summarize import Analysis, plan_analysis
+from vidsum.pipelines.voice_pauses import uncut_speech
 from vidsum.results.features import Features
 from vidsum.results.reel import LeftOut, Music, Reel, ReelSegment, ReelSource, title_days
 from vidsum.shots.settings import ShotSettings
@@ -56,6 +57,7 @@ from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.listen import probe_sound
+from vidsum.video.mixing import FADE_S
 from vidsum.video.photographs import PhotographInfo
 from vidsum.video.segments import on_frames
 
@@ -158,8 +160,7 @@ class _ReelWork:
                 facts = _plan_clip(recording.path, self.extraction, self.selection).provenance
                 made_by = {"analysis": digest_of(facts)}
                 if recording.info.has_audio:
-                    made_by["speech"] = is_said = "speech" in facts["summary"]
-                    made_by["voice"] = not is_said and self.selection.snap != "none" and has_extra("speech")
+                    made_by |= {name: name in facts["summary"] for name in ("speech", "voice")}
             inputs.append({**recording.file, **made_by})
         return {"vidsum": __version__, "reel": chosen, "inputs": inputs}
 
@@ -287,11 +288,8 @@ def _analyse_clip(
     """Return what is known of a clip, whose silent parts have at most `longest_s`, and warnings."""
     analysis = _plan_clip(path, extraction, selection).run(progress)
     features, scored = analysis.features, analysis.scored
-    voices: Sequence[Sequence[Interval]] = ()
     if features.video and features.video.has_audio:
         decode_all_sound(features.video)
-        if analysis.transcript is None and selection.snap != "none":
-            voices = uncut_speech(features.video)
     worth = scored.importance if analysis.quality is None else scored.importance * analysis.quality
     made = clip_input(
         features,
@@ -300,7 +298,7 @@ def _analyse_clip(
         scored.slope,
         speech=analysis.speech,
         uncut=analysis.uncut,
-        voices=voices,
+        voices=uncut_speech(analysis.voices, FADE_S),
         longest_s=longest_s,
     )
     mean = None if features.embeddings is None else features.embeddings.mean(axis=0)

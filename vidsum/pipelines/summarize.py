@@ -23,6 +23,7 @@ from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech_evidence import facts_of_speech, plan_summary_speech, protected_words
+from vidsum.pipelines.voice_pauses import find_voices, needs_voices, uncut_speech
 from vidsum.results.features import Features
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
@@ -45,12 +46,11 @@ from vidsum.summary.score import (
     resolve_scorer,
     weights_sha256,
 )
-from vidsum.summary.selection import LEAST_S, SegmentLimits, select
-from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
+from vidsum.summary.selection import SegmentLimits, budget_of, select
+from vidsum.summary.settings import Selection
 from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.summary.speech_units import SpokenParts, find_speech_units, timed_texts
-from vidsum.times import format_time, parse_budget
-from vidsum.types import FloatArray, Interval, Progress, join_near
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.probe import start_offset_s
 
 
@@ -158,7 +158,7 @@ def _plan_work(
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
     models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
-    facts = _facts(selection, models, scorer, speech)
+    facts = _facts(selection, models, scorer, speech, video_input.video)
     on_screen = find_screen_text(video_input) if selection.max_segment_s is not None else None
     if on_screen is not None:
         facts["screen_text"] = bool(on_screen.lines)
@@ -182,6 +182,7 @@ class Analysis:
     transcript: Transcript | None
     speech: SpokenParts
     uncut: tuple[Interval, ...]  # (start_s, end_s) in which no cut may fall
+    voices: tuple[Interval, ...]  # where somebody speaks, without a transcript
     quality: FloatArray | None  # [T] of the pictures
     slides: tuple[Interval, ...]
 
@@ -203,7 +204,7 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection, made = self.selection, self.analyse(progress)
         features, scored, transcript = made.features, made.scored, made.transcript
-        budget_s, warnings = _budget(selection, features.duration_s)
+        budget_s, warnings = budget_of(selection, features.duration_s)
         warnings = (*(transcript.warnings if transcript else ()), *warnings)
         report_step(progress, "choosing segments")
         chosen = select(
@@ -214,6 +215,7 @@ class _Work:
             keep=selection.keep,
             drop=selection.drop,
             uncut=made.uncut,
+            voices=uncut_speech(made.voices),
             limits=SegmentLimits(selection.min_segment_s, selection.max_segment_s),
             quality=made.quality,
             slope=scored.slope,
@@ -250,7 +252,7 @@ class _Work:
         (features, *movement), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
-        budget_s, _ = _budget(selection, features.duration_s)
+        budget_s, _ = budget_of(selection, features.duration_s)
         shortest_s = min(selection.min_segment_s, budget_s)
         speech = SpokenParts()
         if transcript:
@@ -275,6 +277,7 @@ class _Work:
             transcript,
             speech,
             uncut=(*words, *find_fades(changes, shots.edges_s)),
+            voices=tuple(find_voices(self.video_input)) if self.provenance["summary"].get("voice") else (),
             quality=None if self.scorer else quality_at(changes, features.timestamps),
             slides=tuple(slides),
         )
@@ -322,12 +325,18 @@ def _free_edges(segments: Sequence[Interval], selection: Selection, features: Fe
 
 
 def _facts(
-    selection: Selection, models: Sequence[str], scorer: CustomScorer | None, speech: Plan[Transcript] | None
+    selection: Selection,
+    models: Sequence[str],
+    scorer: CustomScorer | None,
+    speech: Plan[Transcript] | None,
+    video: VideoInfo | None,
 ) -> dict[str, Any]:
     """Return what a summary depends on in addition to the features and shots."""
     facts = without_defaults(selection, *([] if speech else ["snap"]))
     if speech:
         facts |= facts_of_speech(speech)
+    elif needs_voices(selection, video):
+        facts["voice"] = True
     if list(models) != [selection.model]:
         facts["candidates"] = list(models)
     if scorer is None:
@@ -335,15 +344,3 @@ def _facts(
     elif scorer.sha256:
         facts["model_sha256"] = scorer.sha256
     return facts
-
-
-def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
-    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
-    if selection.budget == DEFAULT_BUDGET:
-        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
-    share_s = parse_budget(selection.budget, duration_s)
-    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
-    budget_s = parse_budget(selection.budget, duration_s, least_s)
-    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
-    # `select` says that a video shorter than a segment is kept whole
-    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)

@@ -205,6 +205,7 @@ class RecordedHighlights(TypedDict):
     clip_s: Above0
     max_length_s: NotRequired[Above0]
     speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut, or subtitles
+    voice: NotRequired[bool]  # true: edges avoid voices, in a video without a transcript
     candidates: NotRequired[Annotated[Sequence[str], Several]]
     """The models in order; the first whose importance is not constant is used."""
     model_sha256: NotRequired[Sha256]

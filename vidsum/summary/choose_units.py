@@ -14,11 +14,10 @@ from vidsum.summary.units import (
     SPOKEN,
     WORTHLESS,
     Unit,
-    WindowFinder,
     ends_of,
-    window_cells,
-    window_units,
+    shot_windows,
 )
+from vidsum.summary.window_kinds import WindowKind, window_kinds
 from vidsum.types import BoolArray, IntArray, TimeArray
 
 _MOSTLY: Final = 0.5  # of a window must be worth something: the end of an event, then nothing, is not taken
@@ -53,8 +52,9 @@ def choose_units(
         and not video.dropped[unit.start : unit.end].any()
     }
     silent = _without(video, is_said & ~video.required) if units else video
+    kinds = window_kinds(film, silent, limits.shortest, limits.longest)
     if not units or 2 * is_said.sum() < video.n_left:
-        units |= dict.fromkeys(_windows(film, silent, limits, is_needed=not units), 0.0)
+        units |= dict.fromkeys(_windows(film, silent, kinds, is_needed=not units), 0.0)
     chosen, listed = video.required.copy(), list(units)
     if listed:
         sizes = np.array([_new_frames(unit, video) for unit in listed], np.int64)
@@ -62,7 +62,7 @@ def choose_units(
         are_few = len(listed) <= _FEW and all(unit.cell == SPOKEN for unit in listed)
         numbers = maximise(objective, sizes, room, excluded, range(len(listed)) if are_few else ())
         numbers = meet_demands(objective, demands_of(film, listed), sizes, room, excluded, numbers)
-        for unit in _lengthen(film, silent, [listed[number] for number in numbers], limits):
+        for unit in _lengthen(film, silent, [listed[number] for number in numbers], limits, kinds):
             chosen[unit.start : unit.end] = True
     return chosen
 
@@ -73,14 +73,14 @@ def _without(video: VideoFrames, is_out: BoolArray) -> VideoFrames:
     return replace(video, edges=cut_edges(video.edges, video.required, dropped), dropped=dropped)
 
 
-def _windows(film: Film, video: VideoFrames, limits: WindowLimits, *, is_needed: bool) -> list[Unit]:
+def _windows(film: Film, video: VideoFrames, kinds: Sequence[WindowKind], *, is_needed: bool) -> list[Unit]:
     """Return the windows of a video that are worth something; others where none is and one `is_needed`."""
-    anywhere, windows = np.arange(len(film.worth)), list[Unit]()
+    windows = [unit for kind in kinds for unit in kind.units]
     # where speech or fades leave no place to cut, or no shot is long enough, something is taken all the same
-    choices = (film.places, limits.shortest), (anywhere, limits.shortest), (anywhere, 1)
-    for places, shortest in choices if is_needed else choices[:1]:
-        finder = WindowFinder(film.worth, places, shortest, film.least)
-        windows = windows or window_units(video, finder, limits.longest)
+    last, anywhere = kinds[-1], np.arange(len(film.worth))
+    for shortest in (last.finder.shortest, 1) if is_needed else ():
+        finder = replace(last.finder, places=anywhere, shortest=shortest)
+        windows = windows or shot_windows(video, finder, last.longest)
     shares = mean_in(_worthy_sums(film, windows), windows)
     least = min(_MOSTLY, shares.max(initial=0))
     return [unit for unit, share in zip(windows, shares, strict=True) if share >= least]
@@ -158,24 +158,20 @@ def _runs(starts: IntArray, ends: IntArray) -> IntArray:
     return np.stack([starts[np.append(True, is_apart)], ends[np.append(is_apart, True)]], axis=1)
 
 
-def _lengthen(film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: WindowLimits) -> list[Unit]:
+def _lengthen(
+    film: Film, video: VideoFrames, chosen: Sequence[Unit], limits: WindowLimits, kinds: Sequence[WindowKind]
+) -> list[Unit]:
     """Return chosen units, of which windows are longer where the budget has room left, the best first."""
     units = [*chosen]
     room = film.room - sum(_new_frames(unit, video) for unit in units)
-    cells, worthy = window_cells(video, limits.shortest), _worthy_sums(film, units)
-    windows = WindowFinder(film.worth, film.places, limits.shortest, film.least)
+    worthy = _worthy_sums(film, units)
     for number in np.argsort(-mean_in(film.worth, units), kind="stable").tolist():
-        unit = units[number]
-        size = min(unit.size + room, limits.longest)
-        if unit.cell not in cells or size <= unit.size:
-            continue
-        low, high = cells[unit.cell]
-        span = max(low, unit.end - size), min(high, unit.start + size)
-        longer = windows.best(unit.cell, span, size)
-        others = [*units[:number], *units[number + 1 :]]
+        unit, others = units[number], [*units[:number], *units[number + 1 :]]
+        kind = next((kind for kind in kinds if kind.has(unit)), kinds[-1])
+        longer = kind.longer(unit, unit.size + room)
         if longer is None or mean_in(worthy, [longer])[0] < _MOSTLY:
             continue
-        if longer.size > unit.size and not _is_excluded(longer, others, limits):
+        if not _is_excluded(longer, others, limits):
             room -= longer.size - unit.size
             units[number] = longer
     return units

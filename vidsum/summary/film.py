@@ -29,9 +29,14 @@ class Film:
     video: VideoFrames
     worth: TimeArray  # importance in [0, 1]
     expected: TimeArray  # importance in deviations of people's scores
-    places: IntArray  # frames before which a cut may be, ascending
+    cuts: Sequence[IntArray]  # frames before which a cut may be, ascending: the best, then more, then all
     sampled: IntArray  # [T] frames of the samples, ascending
     content: Content
+
+    @property
+    def places(self) -> IntArray:
+        """All frames before which a cut may be."""
+        return self.cuts[-1]
 
     @property
     def enough(self) -> int:
@@ -61,6 +66,7 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     starts, ends = ends_of(listed)
     is_window = np.array([unit.cell != SPOKEN for unit in listed])  # speech goes on over cuts
     n_cuts = np.searchsorted(video.edges, ends) - np.searchsorted(video.edges, starts, side="right")
+    n_cuts += _edges_in_words(film, starts, ends, is_window)
     importance, n_shots = mean_in(film.expected, listed), np.where(is_window, 1 + n_cuts, _PASSAGE)
     values = unit_values((ends - starts) / video.fps, importance, n_shots, list(units.values()))
     is_all_spoken = not is_window.any()
@@ -76,6 +82,17 @@ def objective_of(film: Film, units: Mapping[Unit, float]) -> Objective:
     if required:
         base = _shows(film, required, is_all_spoken=is_all_spoken).max(axis=0)
     return Objective(values, shows, base)
+
+
+def _edges_in_words(film: Film, starts: IntArray, ends: IntArray, is_window: BoolArray) -> IntArray:
+    """Return [N] how many edges of units lie in words: each takes as long to understand as a shot.
+
+    0 where no window is without: the choice is as if nothing were known of speech.
+    """
+    count = np.zeros(len(starts), np.int64)
+    for places in film.cuts[-2:-1]:
+        count = (~np.isin(starts, places)).astype(np.int64) + ~np.isin(ends, places)
+    return count * bool((is_window & (count == 0)).any())
 
 
 def _shows(film: Film, parts: Sequence[Unit], *, is_all_spoken: bool) -> FloatArray:

@@ -60,6 +60,7 @@ def choose_highlights(
         importance: [T] of the samples, in [0, 1].
         edges_s: [S + 1] edges of its shots.
         words: of the speech; edges cut no sentence where the limits allow it, else no clause, else no word.
+            Without a transcript, words without text: the spans in which somebody speaks.
 
     The score is half of the peak and half of the mean inside, less the video's mean.
     """

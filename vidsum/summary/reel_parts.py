@@ -24,7 +24,7 @@ from vidsum.summary.optimise import maximise
 from vidsum.summary.reel_exclusion import Exclusion, ReelPart
 from vidsum.summary.settings import SHORTEST_S
 from vidsum.summary.speech_units import SpokenParts
-from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums, window_units
+from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums, shot_windows
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _PER_SHOT, _PER_CLIP = 6, 36  # windows that compete with those of other inputs
@@ -131,7 +131,7 @@ def _windows(
     units, anywhere = list[Unit](), np.arange(len(sums))
     least = WORTHLESS * float(np.diff(sums).max())
     for spots, size in *((spots, shortest) for spots in places), (anywhere, shortest), (anywhere, 1):
-        units = units or window_units(silent, WindowFinder(sums, spots, size, least), longest)
+        units = units or shot_windows(silent, WindowFinder(sums, spots, size, least), longest)
     units.sort(key=lambda unit: -(sums[unit.end] - sums[unit.start]) / unit.size)
     taken = dict[int, int]()
     best = list[Unit]()

@@ -24,10 +24,11 @@ from vidsum.summary.constraints import (
 from vidsum.summary.content import TimedText, content_of
 from vidsum.summary.film import Film, mean_in
 from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slide_importance import number_slides, weigh_slides
 from vidsum.summary.speech_units import SpokenParts
 from vidsum.summary.units import SPOKEN, WORTHLESS, Unit, WindowFinder, allowed_cuts, frame_sums
-from vidsum.times import format_time
+from vidsum.times import format_time, parse_budget
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _SAME_S: Final = 0.001  # times that differ by less are of one frame: containers round
@@ -52,6 +53,18 @@ class SelectedSegments:
     note: str = ""  # why the budget is not used
 
 
+def budget_of(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
+    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
+    if selection.budget == DEFAULT_BUDGET:
+        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
+    share_s = parse_budget(selection.budget, duration_s)
+    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
+    budget_s = parse_budget(selection.budget, duration_s, least_s)
+    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
+    # `select` says that a video shorter than a segment is kept whole
+    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)
+
+
 def select(
     features: Features,
     shots: Shots,
@@ -61,6 +74,7 @@ def select(
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
     uncut: Sequence[Interval] = (),
+    voices: Sequence[Sequence[Interval]] = (),
     limits: SegmentLimits = SegmentLimits(),
     quality: FloatArray | None = None,
     slope: float = 1.0,
@@ -81,6 +95,8 @@ def select(
         drop: segments that are out.
         uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
             of `keep` and `drop`, and where they leave no place to cut.
+        voices: spans that do the same for windows, the strictest first. A window with such an edge is taken
+            only where it overlaps none without. They do not count with whole shots.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         slope: of people's scores, in their deviations over a video, on the logit of the importance: how much
             importance knows.
@@ -107,7 +123,7 @@ def select(
         video,
         frame_sums(worth if worth.any() else worth + 1, sampled, video.edges),
         frame_sums(expected, sampled, video.edges),
-        allowed_cuts(uncut, video.fps, len(video.required)),
+        [allowed_cuts((*uncut, *spans), video.fps, len(video.required)) for spans in (*voices, ())],
         sampled,
         content_of(features, _samples_of(video, sampled), number_slides(features, slides), texts),
     )

@@ -22,6 +22,8 @@ BASELINES = ("uniform", "random")
 """Models that look at nothing."""
 SPEECH_HINT = "speech was not considered: --snap speech makes a transcript first"
 """A line about sound without a transcript."""
+PAUSES_HINT = "of speech, only pauses were considered: --snap speech makes a transcript first"
+"""A line where a voice detector looked for pauses."""
 SHORTEST_S = 2.0
 """Length of the shortest part of a reel, unless the clip is shorter."""
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", *BASELINES)
@@ -66,7 +68,8 @@ class Selection:
         "auto",
         panel=ADVANCED,
         flag_on=("summarize", "reel"),
-        more="Both make the transcript first. auto: speech, if there is a transcript; none: ignore speech.",
+        more="Both make the transcript first. auto: speech, if there is a transcript, else pauses of voices; "
+        "none: ignore speech.",
     )
 
     min_segment_s: float = option(

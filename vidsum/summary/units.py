@@ -3,7 +3,7 @@
 A window lies in one shot, or in a run of shots that are too short on their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from vidsum.summary.constraints import VideoFrames, free_cells, join_cells
-from vidsum.types import FloatArray, IntArray, Interval, TimeArray
+from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 SPOKEN: Final = -1  # the cell of a passage of speech
 WORTHLESS: Final = 0.05  # what has less than this fraction of the highest importance (black, frozen)
@@ -69,6 +69,19 @@ class WindowFinder:
         best = equal[len(equal) // 2]
         return Unit(int(starts[best]), int(ends[best]), cell)
 
+    def reached(self, cells: Iterable[tuple[int, int]], longest: int) -> BoolArray:
+        """Return [F] which frames lie in any window of at most `longest` frames in a cell."""
+        steps = np.zeros(len(self.sums), np.int64)
+        for low, high in cells:
+            first, stop = np.searchsorted(self._starts, (low, high))
+            starts = self._starts[first:stop]
+            latest = np.minimum(starts + longest, high)
+            ends = self._ends[np.searchsorted(self._ends, latest, side="right") - 1]
+            is_window = ends - starts >= self.shortest
+            np.add.at(steps, starts[is_window], 1)
+            np.add.at(steps, ends[is_window], -1)
+        return np.asarray(np.cumsum(steps)[:-1] > 0)
+
 
 def frame_curve(curve: FloatArray, sampled: IntArray, edges: IntArray) -> TimeArray:
     """Return [F] a curve at each frame, from the sample before it; in a shot's first frames, from the
@@ -117,14 +130,18 @@ def window_cells(video: VideoFrames, shortest: int) -> dict[int, tuple[int, int]
     return dict([*long, *join_cells([cell for cell, is_in in zip(cells, is_short, strict=True) if is_in])])
 
 
-def window_units(video: VideoFrames, windows: WindowFinder, longest: int) -> list[Unit]:
-    """Return the windows of the free shots of a video: the best of each length in each stretch of a shot.
+def shot_windows(video: VideoFrames, windows: WindowFinder, longest: int) -> list[Unit]:
+    """Return the windows of the free shots of a video: see `window_units`."""
+    return window_units(window_cells(video, windows.shortest), windows, longest)
 
-    Stretches are twice as long as the window, and begin every window's length. Shots that are shorter than a
-    window, and follow each other, count as one.
+
+def window_units(cells: Mapping[int, tuple[int, int]], windows: WindowFinder, longest: int) -> list[Unit]:
+    """Return the windows of cells: the best of each length in each stretch of a cell.
+
+    Stretches are twice as long as the window, and begin every window's length.
     """
     units = set[Unit]()
-    for number, (start, end) in window_cells(video, windows.shortest).items():
+    for number, (start, end) in cells.items():
         for length in window_lengths(windows.shortest, longest):
             firsts = range(start, max(end - length, start + 1), length)
             spans = [(first, min(first + 2 * length, end)) for first in firsts]
