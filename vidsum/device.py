@@ -87,10 +87,15 @@ def _cpu_flags() -> set[str]:
         return set()
 
 
-def n_threads() -> int:
-    """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use."""
+def n_threads(*, beside_decoder: bool = False) -> int:
+    """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use.
+
+    Or half of these cores `beside_decoder`, where the network reads pictures while others are decoded.
+    """
     requested = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
-    return int(requested[1]) if requested and int(requested[1]) else n_cores()
+    if requested and int(requested[1]):
+        return int(requested[1])
+    return max(1, n_cores() // 2) if beside_decoder else n_cores()
 
 
 def n_cores() -> int:

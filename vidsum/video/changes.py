@@ -61,7 +61,7 @@ class ChangeMeter:
     def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
         """Add a picture, and return its change; not `is_next` if pictures before it were not decoded."""
         small = self._scaler.reformat(
-            frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR
+            frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR, threads=1
         )
         picture: Picture = small.to_ndarray().astype(np.uint8, copy=False)
         self._last.append((time_s, picture))
@@ -72,7 +72,7 @@ class ChangeMeter:
         blend = self._tick(time_s, picture)
         slide = (self._slide[0], 0.0, 0.0)
         if time_s - self._sharp_s > TICK_S - TOLERANCE_S or not is_next or change > _OTHER:
-            small = self._sharp_scaler.reformat(frame, WIDTH, HEIGHT, "gray")
+            small = self._sharp_scaler.reformat(frame, WIDTH, HEIGHT, "gray", threads=1)
             grey: Picture = small.to_ndarray().astype(np.uint8, copy=False)
             self._sharpness, self._sharp_s = sharpness(grey), time_s
             if time_s - self._slide_s > TICK_S - TOLERANCE_S:
