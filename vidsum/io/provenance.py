@@ -19,7 +19,7 @@ def hash_file(path: Path) -> str:
 
 
 def hash_unchanged(path: Path) -> str:
-    """Return `hash_file` of a file; of one that it hashed before, only after a change of size, time or inode."""
+    """Return `hash_file` of a file, once for each size, time of change and inode."""
     status = path.stat()
     return _hash_of(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
