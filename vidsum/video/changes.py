@@ -1,5 +1,6 @@
 """Measures of each picture, of 0 to 255 levels: how it differs from others, contrast, sharpness, slides."""
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ class ChangeMeter:
             if time_s - self._slide_s > TICK_S - TOLERANCE_S:
                 self._slide, self._slide_s = self._slides.add(time_s, grey), time_s
                 slide = self._slide
-        lights = float(picture.mean()), float(picture.std()), self._sharpness
+        lights = *_mean_and_deviation(picture), self._sharpness
         self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend, *lights, *slide))
         return change
 
@@ -110,6 +111,13 @@ def _difference(picture: Picture, other: Picture) -> float:
     return float(levels.sum(dtype=np.uint32)) / picture.size
 
 
+def _mean_and_deviation(picture: Picture) -> tuple[float, float]:
+    # by whole numbers: a quarter of the time that ndarray.std takes
+    levels = picture.astype(np.int64).ravel()
+    total, n = int(levels.sum()), levels.size
+    return total / n, math.sqrt(n * int(levels @ levels) - total**2) / n
+
+
 def sharpness(grey: Picture) -> float:
     """Return the Laplacian that a twentieth of the pixels [H, W] reach, over the deviation of their levels.
 
@@ -124,7 +132,7 @@ def sharpness(grey: Picture) -> float:
     # np.quantile takes ten times as long as to count the few values that there are
     at_most = np.bincount(edges).cumsum()
     below, above = map(float, np.searchsorted(at_most, [number, number + 1], side="right"))
-    return (below + (place - number) * (above - below)) / (float(grey.std()) + 1)
+    return (below + (place - number) * (above - below)) / (_mean_and_deviation(grey)[1] + 1)
 
 
 def _blend(ticks: Sequence[_Tick]) -> tuple[float, float]:
