@@ -143,14 +143,14 @@ def _blend(ticks: Sequence[_Tick]) -> tuple[float, float]:
     """
     start, end = ticks[_MARGIN], ticks[-1 - _MARGIN]
     length, length_s = len(ticks) - 2 * _MARGIN - 1, end.time_s - start.time_s
+    if length_s > 1.6 * _TICK_S * length or min(start.deviation, end.deviation) < _MIN_CONTRAST:
+        return 0.0, 0.0
+    similarity = float(np.vdot(start.centred, end.centred)) / start.levels.size
+    if similarity > _MAX_SIMILARITY * start.deviation * end.deviation:
+        return 0.0, 0.0
     way = end.levels - start.levels
     whole = _mean(way)
-    if length_s > 1.6 * _TICK_S * length or whole < _MIN_BLEND:
-        return 0.0, 0.0
-    if min(start.deviation, end.deviation) < _MIN_CONTRAST:
-        return 0.0, 0.0
-    similarity = float(np.vdot(start.centred, end.centred)) / way.size
-    if similarity > _MAX_SIMILARITY * start.deviation * end.deviation:
+    if whole < _MIN_BLEND:
         return 0.0, 0.0
     outside = max(_mean(ticks[0].levels - start.levels), _mean(ticks[-1].levels - end.levels))
     if outside > _MAX_OUTSIDE * whole:
