@@ -26,7 +26,7 @@ from vidsum.commands.config import (
 from vidsum.commands.options import complete, metavar_of, settings_of
 from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
-from vidsum.device import use_one_arena
+from vidsum.device import use_one_arena, use_one_blas_thread
 from vidsum.errors import (
     Mention,
     OutputError,
@@ -182,6 +182,7 @@ def main() -> None:
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
         signal.signal(signal.SIGHUP, _stop)
     use_one_arena()
+    use_one_blas_thread()
     gc.set_threshold(10_000)  # what is loaded stays: to look for waste in it takes a twentieth of a start
     warnings.showwarning = show_warning
     if sys.stdout is None or sys.stderr is None:  # closed by the parent process

@@ -96,7 +96,7 @@ def find_shots(
     has_table: bool = False,
 ) -> Reply:
     from vidsum.outputs.clips import clips_of, moment_writers, write_images
-    from vidsum.pipelines.summarize import plan_shots
+    from vidsum.pipelines.cut_shots import plan_shots
     from vidsum.results.clock import to_player_time
     from vidsum.results.shots import Shots
 

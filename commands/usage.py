@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import get_annotations
 from typing import Any
 
 import typer
@@ -16,6 +17,7 @@ from vidsum.options import ADVANCED
 LAST_PANELS = ("Reading and features", ADVANCED)
 """Panels at the end of the help of a command, which a short help leaves out."""
 _MAX_METAVAR = 12  # characters of a placeholder in a short help
+_TEXTS = (str, str | None, list[str])  # annotations of parameters that take the words as they are
 _ALL = "vidsum.help_all"  # key in a context's `meta`: show the advanced options too
 
 
@@ -86,7 +88,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a command line. Raises UsageError: there are too many."""
-        _skip_conversion(self.params)
+        _skip_conversion(self.get_params(ctx), get_annotations(self.callback) if self.callback else {})
         try:
             rest = super().parse_args(ctx, args)
         except Exception as error:
@@ -111,7 +113,7 @@ class CommandGroup(TyperGroup):
     """A command of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _skip_conversion(self.params)
+        _skip_conversion(self.get_params(ctx), {})
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -123,10 +125,12 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _skip_conversion(params: Iterable[Any]) -> None:
-    """Leave options that were not given as they are: to convert nothing, Typer would load Pydantic."""
+def _skip_conversion(params: Iterable[Any], annotations: Mapping[str, Any]) -> None:
+    """Leave texts, and options that were not given, as they are: to convert, Typer would load Pydantic."""
 
     def process(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+        if value and annotations.get(param.name) in _TEXTS:
+            return list(value) if isinstance(value, tuple) else value
         if value is not None or param.required:
             return convert(ctx, value)
         return param.callback(ctx, param, value) if param.callback else None

@@ -9,13 +9,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import av
 import numpy as np
@@ -33,6 +33,7 @@ Paint = Callable[[int, int, int], Picture]
 """paint(number, width, height) -> [height, width, 3] RGB."""
 Packets = list["av.Packet[Any]"]
 P = ParamSpec("P")
+Film = TypeVar("Film", "MadeVideo", Path)
 
 TICKS = 90_000
 """Ticks per second of the time stamps that are written; MPEG-TS allows no other rate."""
@@ -138,37 +139,45 @@ def colour_picture(number: int, width: int, height: int) -> Picture:
 _MOST_BYTES = 500_000  # of a film that is remembered
 
 
-def _key_of(suffix: str, choices: Mapping[str, Any]) -> tuple[Any, ...] | None:
+def _key_of(*choices: Any) -> tuple[Any, ...] | None:
     """Return what tells a film from others; None where its pictures depend on more than the arguments."""
-    facts: list[Any] = [suffix]
-    for name, value in sorted(choices.items()):
-        if callable(value):
-            if not isinstance(value, FunctionType) or value.__closure__ or value.__defaults__:
-                return None
-            value = value.__module__, value.__code__
-        elif isinstance(value, np.ndarray):
-            value = str(value.dtype), value.shape, value.tobytes()
-        elif isinstance(value, dict):
-            value = tuple(sorted(value.items()))
-        facts.append((name, value))
-    return tuple(facts)
+    try:
+        return tuple(map(_fact_of, choices))
+    except TypeError:
+        return None
 
 
-def _remembered(make: Callable[P, MadeVideo]) -> Callable[P, MadeVideo]:
+def _fact_of(value: Any) -> Any:
+    """Return what a value is, to be compared; of a function also what it reads from around it."""
+    if isinstance(value, FunctionType):
+        around = [cell.cell_contents for cell in value.__closure__ or ()]
+        return value.__module__, value.__code__, _fact_of(value.__defaults__), _fact_of(around)
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, dict):
+        return tuple((name, _fact_of(part)) for name, part in sorted(value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(map(_fact_of, value))
+    if value is None or isinstance(value, str | int | float | Fraction | Path | Track):
+        return type(value), value
+    raise TypeError("it may change")
+
+
+def _remembered(make: Callable[P, Film]) -> Callable[P, Film]:
     """Return a function that encodes a film once a process; the same film again is a copy of its bytes."""
-    films: dict[tuple[Any, ...], tuple[bytes, MadeVideo]] = {}
+    films: dict[tuple[Any, ...], tuple[bytes, Film]] = {}
 
     @wraps(make)
-    def remembered(*args: P.args, **choices: P.kwargs) -> MadeVideo:
-        (path,) = args
+    def remembered(*args: P.args, **choices: P.kwargs) -> Film:
+        path, *rest = args
         assert isinstance(path, Path)
         if choices.get("times_s") is not None:
             choices["times_s"] = tuple(cast("Iterable[float]", choices["times_s"]))
-        key = _key_of(path.suffix, choices)
+        key = _key_of(path.suffix, rest, choices)
         if key in films:
             content, made = films[key]
             path.write_bytes(content)
-            return replace(made, path=path)
+            return replace(made, path=path) if isinstance(made, MadeVideo) else cast("Film", path)
         made = make(*args, **choices)
         if key and path.stat().st_size <= _MOST_BYTES:
             films[key] = path.read_bytes(), made
@@ -365,6 +374,7 @@ class Track:
     """Number of the first picture, or the peak of the tone."""
 
 
+@_remembered
 def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
     """Write a video of 10 frames a second with these tracks."""
     packets: Packets = []

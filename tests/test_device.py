@@ -72,6 +72,18 @@ def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests == [("mallopt", -8, 1)]
 
 
+@pytest.mark.parametrize(
+    ("set_by_the_user", "threads"),
+    [({}, "1"), ({"OPENBLAS_NUM_THREADS": "4"}, "4"), ({"OMP_NUM_THREADS": "4"}, None)],
+)
+def test_products_are_made_in_one_thread_unless_the_user_sets_how_many(
+    monkeypatch: pytest.MonkeyPatch, set_by_the_user: dict[str, str], threads: str | None
+) -> None:
+    monkeypatch.setattr(device.os, "environ", variables := dict(set_by_the_user))
+    device.use_one_blas_thread()
+    assert variables.get("OPENBLAS_NUM_THREADS") == threads
+
+
 @needs_linux
 def test_large_blocks_are_given_back_inside_and_kept_again_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[tuple[int, int]] = []

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vidsum.outputs.picture_files import write_storyboard as write_storyboard
     from vidsum.outputs.timelines import write_timeline as write_timeline
     from vidsum.pipelines.chapters import find_chapters as find_chapters
+    from vidsum.pipelines.cut_shots import find_shots as find_shots
     from vidsum.pipelines.describe import describe as describe
     from vidsum.pipelines.download import download as download
     from vidsum.pipelines.ground import ground as ground
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import iter_results as iter_results
     from vidsum.pipelines.sources import read_frames as read_frames
-    from vidsum.pipelines.summarize import find_shots as find_shots
     from vidsum.pipelines.summarize import summarize as summarize
     from vidsum.pipelines.transcribe import transcribe as transcribe
     from vidsum.pipelines.trim import trim as trim
@@ -100,7 +100,8 @@ _NAMES = {
     "pipelines.sources": "iter_results read_frames Video",
     "pipelines.transcribe": "transcribe",
     "outputs.audio_description": "write_audio_description",
-    "pipelines.summarize": "find_shots summarize",
+    "pipelines.cut_shots": "find_shots",
+    "pipelines.summarize": "summarize",
     "outputs.timelines": "write_timeline",
     "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",

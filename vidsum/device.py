@@ -87,10 +87,15 @@ def _cpu_flags() -> set[str]:
         return set()
 
 
-def n_threads() -> int:
-    """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use."""
+def n_threads(*, beside_decoder: bool = False) -> int:
+    """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use.
+
+    Or half of these cores `beside_decoder`, where the network reads pictures while others are decoded.
+    """
     requested = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
-    return int(requested[1]) if requested and int(requested[1]) else n_cores()
+    if requested and int(requested[1]):
+        return int(requested[1])
+    return max(1, n_cores() // 2) if beside_decoder else n_cores()
 
 
 def n_cores() -> int:
@@ -170,6 +175,15 @@ def use_one_arena() -> None:
     """Let all threads of this process share one arena; for programs, before they start threads."""
     if (mallopt := _of_libc("mallopt")) is not None:
         mallopt(_M_ARENA_MAX, 1)
+
+
+def use_one_blas_thread() -> None:
+    """Let NumPy multiply in one thread, unless the user sets how many; for programs, before they import it.
+
+    The products are small, and further threads wait for work in a loop: their start alone takes .06 s.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @contextmanager

@@ -378,9 +378,9 @@ def test_text_on_the_screen_is_indexed_with_its_times(
         for text, top in (("a green exit", 0.1), ("Gate 12", 0.5))
     ]
     reader = SimpleNamespace(read=lambda picture: lines)
-    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("pp_ocr", "0" * 64))
+    monkeypatch.setattr("vidsum.features.text_reader.reader_facts", lambda: ("pp_ocr", "0" * 64))
     monkeypatch.setattr("vidsum.pipelines.read_text.has_extra", lambda _: True)
-    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: reader)
+    monkeypatch.setattr("vidsum.features.text_reader.load_reader", lambda _: reader)
     archive.add(videos)
     with pytest.raises(InputError, match="has evidence of the kind text"):
         archive.search("gate", evidence="text")

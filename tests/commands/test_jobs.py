@@ -338,7 +338,7 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
 
 @pytest.mark.parametrize(
     ("number", "code", "to_all"),
-    [deep(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False), (signal.SIGHUP, 129, True)],
+    [deep(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False), deep(signal.SIGHUP, 129, True)],
 )
 def test_jobs_interrupted(
     held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool

@@ -23,11 +23,12 @@ from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettin
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
+from vidsum.pipelines.cut_shots import plan_shots
 from vidsum.pipelines.ground import plan_moments
 from vidsum.pipelines.highlights import plan_highlights
 from vidsum.pipelines.plan import open_input
 from vidsum.pipelines.queries import parse_queries
-from vidsum.pipelines.summarize import plan_shots, plan_summary
+from vidsum.pipelines.summarize import plan_summary
 from vidsum.pipelines.transcribe import plan_transcript
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.settings import Transcription

@@ -343,15 +343,15 @@ def test_table_over_files_of_ground(run: Run, film: Path, name: str) -> None:
 
 
 def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vidsum.pipelines import summarize
+    from vidsum.pipelines import cut_shots
 
-    plan = summarize.plan_shots
+    plan = cut_shots.plan_shots
 
     def interfering(*arguments: object) -> object:
         Path("all.csv").write_text("mine")
         return plan(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(summarize, "plan_shots", interfering)
+    monkeypatch.setattr(cut_shots, "plan_shots", interfering)
     run("shots", film, "--table", "all.csv", code=1)
     assert Path("all.csv").read_text() == "mine"
 

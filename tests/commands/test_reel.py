@@ -135,7 +135,7 @@ def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:
     (folder / "broken.mp4").write_bytes(b"no video")
     (folder / "notes.txt").write_text("not an input")
     Path("letter.txt").write_text("an input")
-    ran = run("reel", folder, "letter.txt", "-o", "film.mp4", "--budget", "12s", code=1)
+    ran = run("reel", folder, "letter.txt", "-o", "film.json", "--budget", "12s", code=1)
     document = read_valid("film.json", "reel")
     assert [Path(part["path"]).name for part in document["left_out"]] == [
         "broken.jpg",
@@ -145,7 +145,7 @@ def test_damaged_and_foreign_files_are_left_out(run: Run, folder: Path) -> None:
     assert len(names_of(document)) == 4
     for name in ("broken.jpg", "broken.mp4", "letter.txt"):
         assert re.search(rf"error: .*{name}: .*; left out\n", ran.err)
-    again = run("reel", folder, "letter.txt", "-o", "film.mp4", "--budget", "12s", code=1)
+    again = run("reel", folder, "letter.txt", "-o", "film.json", "--budget", "12s", code=1)
     assert "(unchanged)" in again.out
     assert "damaged at its start; left out" in again.err
 

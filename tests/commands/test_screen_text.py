@@ -30,8 +30,8 @@ def reads(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(picture.size)
         return LINES
 
-    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("pp_ocr", "0" * 64))
-    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: SimpleNamespace(read=read))
+    monkeypatch.setattr("vidsum.features.text_reader.reader_facts", lambda: ("pp_ocr", "0" * 64))
+    monkeypatch.setattr("vidsum.features.text_reader.load_reader", lambda _: SimpleNamespace(read=read))
     encoder = SimpleNamespace(encode=lambda texts: np.eye(64, dtype=np.float32)[: len(texts)] * 0.0)
     for module in ("passages", "protocol"):
         monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: encoder)
@@ -60,7 +60,7 @@ def test_places_that_were_not_read_are_in_the_record_and_a_warning(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = SimpleNamespace(read=lambda _: [LINES[0], ScreenLine(0, 0, "", 0.8, (0.1, 0.3, 0.9, 0.4))])
-    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: reader)
+    monkeypatch.setattr("vidsum.features.text_reader.load_reader", lambda _: reader)
     ran = run("transcribe", film, "--on-screen-text")
     assert "text in 1 place was seen but not read (0:00)" in ran.err
     document = read_valid("film_screen_text.json", "screen_text")

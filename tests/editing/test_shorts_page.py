@@ -1,5 +1,6 @@
 """Shorts: corrected on the page, and seen and saved; what has not changed is not made again."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,13 +39,8 @@ BEST, SECOND = (6.2, 12.0), (0.2, 3.1)
 LOUD = Clips(sound=SoundLevel(loudness=-20.0))
 
 
-@pytest.fixture
-def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two shorts of a film of 20 s, with a cut every 4 s and a sentence every 3 s, and their clips."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    use_mean_colours(monkeypatch)
-    folder = tmp_path / "talks"
-    folder.mkdir()
+def make_shorts(folder: Path) -> Shorts:
+    """Two shorts of a film of 20 s in a folder, with a cut every 4 s and a sentence every 3 s."""
     film, text = make_film(folder / "talk.mp4"), folder / "talk.srt"
     text.write_text(to_srt([(3.0 * n + 0.5, 3.0 * n + 2.8, words) for n, words in enumerate(SAID)]))
     about = {"subtitles": text.name, "sha256": identify_file(text)["sha256"]}
@@ -54,7 +50,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "speech": about,
         "shorts": {"candidates": ["ridge"], "map_sha256": "0" * 64},
     }
-    made = Shorts(
+    return Shorts(
         (
             Short(*BEST, 9.0, "A title by hand", " ".join(SAID[2:4])),
             Short(*SECOND, 5.0, "Movable metal letters are an old art of the East", SAID[0]),
@@ -63,11 +59,31 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         video=vidsum.probe(film),
         provenance=provenance,
     )
-    path = folder / "talk_shorts.json"
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the clips of the shorts."""
+    folder = tmp_path_factory.mktemp("clips")
+    [*moment_writers("talk", LOUD)["clips"](make_shorts(tmp_path_factory.mktemp("talks")), folder)]
+    return folder
+
+
+@pytest.fixture
+def record(clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The record of the shorts, with their film and copies of their clips."""
+
+    def copy_clips(_: Shorts, folder: Path) -> list[str]:
+        shutil.copytree(clips, folder, dirs_exist_ok=True)
+        return []
+
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    use_mean_colours(monkeypatch)
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    made, path = make_shorts(folder), folder / "talk_shorts.json"
     Artifacts(path, {"json": path, "clips": folder}).write(
-        made,
-        {"clips": moment_writers("talk", LOUD)["clips"]},
-        compose=lambda _: (made.to_dict(), lambda name: False),
+        made, {"clips": copy_clips}, compose=lambda _: (made.to_dict(), lambda name: False)
     )
     return path
 

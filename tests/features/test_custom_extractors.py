@@ -12,8 +12,8 @@ from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import describe, extractor, get_extractor
 from vidsum.features.extractor import CustomExtractor, register_extractor
+from vidsum.pipelines.cut_shots import find_shots
 from vidsum.pipelines.plan import extract
-from vidsum.pipelines.summarize import find_shots
 from vidsum.types import Picture
 
 seen: list[tuple[int, ...]] = []

@@ -75,6 +75,17 @@ def test_threads_are_those_of_omp_or_of_the_cores(
     assert n_threads() == (n or n_cores())
 
 
+@pytest.mark.parametrize(("cores", "n"), [(1, 1), (2, 1), (8, 4)])
+def test_networks_leave_half_of_the_cores_to_the_decoder(
+    monkeypatch: pytest.MonkeyPatch, cores: int, n: int
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("vidsum.device.n_cores", lambda: cores)
+    assert n_threads(beside_decoder=True) == n
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert n_threads(beside_decoder=True) == 3
+
+
 @pytest.fixture
 def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Call it with the instructions that the processor is to have."""

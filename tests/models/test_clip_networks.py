@@ -195,6 +195,7 @@ def test_fc7_of_c3d_agrees_with_its_layers_written_out(
     torch.testing.assert_close(c3d(clip), outputs["fc7"], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.deep
 @torch.inference_mode()
 def test_fc6_of_c3d_agrees_with_its_layers_written_out(
     c3d: C3D, clip: Tensor, outputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch

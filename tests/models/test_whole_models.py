@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.conftest import deep
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained, save_trained
 from vidsum.errors import UsageError
 from vidsum.models.attention import learned_mask
@@ -72,11 +73,18 @@ def outputs(name: str, model: nn.Module, dtype: torch.dtype = torch.float32) -> 
     return [value[is_clip] if value.shape == is_clip.shape else value for value in tensors]
 
 
-each_mask = pytest.mark.parametrize("mask", MASK_CONFIGS)
+each_masked_model = pytest.mark.parametrize(
+    ("name", "mask"),
+    [
+        deep(name, mask) if (i + j) % 3 else (name, mask)
+        for i, name in enumerate(CONFIGS)
+        for j, mask in enumerate(MASK_CONFIGS)
+    ],
+)
+"""By default, each model with a third of the masks, and each mask in some model."""
 
 
-@each_mask
-@each_model
+@each_masked_model
 def test_masks_of_a_model_learn(name: str, mask: MaskConfig) -> None:
     model = make(name, replace(CONFIGS[name], mask=mask)).eval()
     sum(output.square().sum() for output in outputs(name, model)).backward()
@@ -89,8 +97,7 @@ def test_masks_of_a_model_learn(name: str, mask: MaskConfig) -> None:
 
 
 @torch.no_grad()
-@each_mask
-@each_model
+@each_masked_model
 def test_masked_model_is_read_as_it_was_saved(name: str, mask: MaskConfig, tmp_path: Path) -> None:
     config = replace(CONFIGS[name], mask=mask)
     model = make(name, config).eval()
@@ -128,8 +135,9 @@ class PlacedMask(Mask):
         return mask._replace(columns=whole.columns, bias=whole.bias) if self.columns_by_video else mask
 
 
-@pytest.mark.parametrize("rows_by_video", [False, True])
-@pytest.mark.parametrize("columns_by_video", [False, True])
+@pytest.mark.parametrize(
+    ("columns_by_video", "rows_by_video"), [(True, True), deep(True, False), deep(False, True)]
+)
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 @each_model
 def test_form_of_a_mask_changes_no_answer(

@@ -14,8 +14,9 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.outputs.alone import write_features, write_json
 from vidsum.pipelines import decoding as jobs
+from vidsum.pipelines.cut_shots import plan_shots
 from vidsum.pipelines.plan import extract, open_input
-from vidsum.pipelines.summarize import plan_shots, plan_summary, summarize
+from vidsum.pipelines.summarize import plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.features import Features
 from vidsum.results.load import read_record

@@ -81,7 +81,7 @@ def played(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
     return play
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_each_part_is_shown_in_its_place(name: str, played: Callable[[str], Played]) -> None:
     numbers, times_s, _ = played(name)
     due = {(number, place) for place, number in enumerate(frames_of(PARTS[name]))}
@@ -89,17 +89,17 @@ def test_each_part_is_shown_in_its_place(name: str, played: Callable[[str], Play
         assert any(number == n and abs(place / FPS - time_s) < DELAY_S + 0.001 for n, place in due)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_at_most_two_frames_are_lost_at_an_edit(name: str, played: Callable[[str], Played]) -> None:
     assert len(frames_of(PARTS[name])) - len(played(name)[0]) <= 2 * (len(PARTS[name]) - 1)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_edits_are_no_damage(name: str, played: Callable[[str], Played]) -> None:
     assert played(name)[2] == ()
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_length_is_what_is_played(name: str, film: Path, tmp_path: Path) -> None:
     info = probe(edited(film, tmp_path / "edited.mp4", PARTS[name]))
     expected = frames_of(PARTS[name])
@@ -107,7 +107,7 @@ def test_length_is_what_is_played(name: str, film: Path, tmp_path: Path) -> None
     assert info.duration_s == pytest.approx(len(expected) / FPS, abs=DELAY_S + 0.001)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", deep_but(USUAL, PARTS))
 def test_film_starts_behind_an_empty_edit(name: str, film: Path, tmp_path: Path) -> None:
     info = probe(edited(film, tmp_path / "edited.mp4", PARTS[name]))
     assert info.start_s == pytest.approx(1.0 if PARTS[name][0].from_s is None else 0.0)

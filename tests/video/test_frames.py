@@ -1,6 +1,7 @@
 """The frame on screen at each sample; sizes against torchvision; pictures against the standards' formulas."""
 
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -16,7 +17,16 @@ from tests.media import colour_picture, frames_on_screen, make_video, video_info
 from tests.video.clips import decode_all
 from vidsum.errors import UsageError
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, PictureMaker, Sampling, ShortSide, n_samples, pixel_size, sample_stream
+from vidsum.video.frames import (
+    Exact,
+    PictureMaker,
+    Sampling,
+    ShortSide,
+    in_seconds,
+    n_samples,
+    pixel_size,
+    sample_stream,
+)
 
 frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
     lambda gaps: [0.0, *(np.cumsum(gaps) / 1000).tolist()]
@@ -56,6 +66,11 @@ def test_samples_are_the_frames_on_screen_at_their_times(
         assert [frame.image[0, 0, 0] for frame in got] == frames_on_screen(times_s, fps, duration_s)
         assert [frame.index for frame in got] == list(range(n_samples(fps, info.duration_s)))
         assert [frame.time_s for frame in got] == [k / fps for k in range(len(got))]
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.fractions(Fraction(1, 10**9), 10**6, max_denominator=10**9))
+def test_seconds_are_the_number_nearest_to_the_exact_time(ticks: int, base: Fraction) -> None:
+    assert in_seconds(ticks, base) == float(ticks * base)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from docs.benchmarks.small import make_highlights
+from tests.conftest import deep
 from vidsum.checkpoints.trained import read_trained
 from vidsum.io.text import read_packed_text
 from vidsum.weights.recipes import moments
@@ -57,7 +58,7 @@ def test_the_split_has_the_same_bytes_each_time(files: tuple[Path, Path], tmp_pa
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize(("name", "mask"), [("mrnet-vse", None), ("qd-detr-stamp-vse", "stamp")])
+@pytest.mark.parametrize(("name", "mask"), [deep("mrnet-vse", None), ("qd-detr-stamp-vse", "stamp")])
 def test_a_file_is_written_in_half_precision_and_again_from_the_same_run(
     files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mask: str | None
 ) -> None:

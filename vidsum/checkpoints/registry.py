@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from vidsum.errors import InputError, unknown_name_error
 from vidsum.io.packages import pip_install_command
 from vidsum.io.paths import home
-from vidsum.io.provenance import hash_file
+from vidsum.io.provenance import hash_unchanged
 from vidsum.io.text import parse_yaml, read_json
 
 Format = Literal["torch", "numpy_pickle", "safetensors", "plain"]
@@ -313,7 +313,7 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
         size = path.stat().st_size
         if size != record.stored_bytes:
             return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
-        if hashed and hash_file(path) != record.stored_sha256:
+        if hashed and hash_unchanged(path) != record.stored_sha256:
             return "bad", f"{path}: does not have the recorded SHA-256"
     except OSError as error:
         return "bad", f"{path}: cannot be read ({error.strerror})"

@@ -89,7 +89,7 @@ def build_onnx_extractor(
 def _runner(
     model: bytes | Path, provider: Provider, output: str = "features"
 ) -> Callable[[Picture], FloatArray]:
-    session = open_session(model, provider)
+    session = open_session(model, provider, threads=n_threads(beside_decoder=True))
 
     def run(clips: Picture) -> FloatArray:
         features: FloatArray = session.run([output], {"clips": clips})[0]

@@ -18,12 +18,16 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def hash_unchanged(path: Path) -> str:
+    """Return `hash_file` of a file, once for each size, time of change and inode."""
+    status = path.stat()
+    return _hash_of(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
 def identify_file(path: Path) -> dict[str, Any]:
     """Return size and SHA-256 of a source file. Raises InputError where it cannot be read."""
     try:
-        status = path.stat()
-        identity = status.st_size, status.st_mtime_ns, status.st_ino
-        return {"bytes": status.st_size, "sha256": _hash_unchanged(path, *identity)}
+        return {"bytes": path.stat().st_size, "sha256": hash_unchanged(path)}
     except FileNotFoundError as error:
         raise missing_file(path, "cannot be read (no such file)") from error
     except OSError as error:
@@ -54,7 +58,7 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _hash_unchanged(path: Path, size: int, mtime_ns: int, inode: int) -> str:
+def _hash_of(path: Path, size: int, mtime_ns: int, inode: int) -> str:
     return hash_file(path)
 
 

@@ -17,8 +17,6 @@ from vidsum.features import can_be_int8, choose_backend, describe, get_extractor
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import Extraction
-from vidsum.features.text_lines import LONG_SIDE, read_screen_text, sampling_for
-from vidsum.features.text_reader import load_reader, reader_facts
 from vidsum.grounding import vse_map
 from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
@@ -126,6 +124,8 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 def screen_text_job(video: VideoInfo, extraction: Extraction) -> Job:
     """Return the job that reads text on the screen. Raises PackageError: the extra `ocr` is missing."""
+    from vidsum.features.text_lines import LONG_SIDE, read_screen_text, sampling_for
+    from vidsum.features.text_reader import load_reader, reader_facts
 
     def consumer(progress: Progress | None) -> Consumer[ScreenText]:
         return partial(read_screen_text, read=load_reader(progress).read, video=video, progress=progress)

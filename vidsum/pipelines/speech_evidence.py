@@ -19,7 +19,6 @@ from vidsum.results.moments import QueryMoments
 from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
-from vidsum.summary.sentence_marks import marks_sha256
 from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, VideoInfo
@@ -102,6 +101,8 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
 
 def facts_of_speech(speech: Plan[Transcript]) -> dict[str, Any]:
     """Return what units of speech depend on: the transcript, and the models that mark its sentences."""
+    from vidsum.summary.sentence_marks import marks_sha256
+
     return {"speech": speech.provenance["speech"], **marks_sha256()}
 
 

@@ -1,4 +1,4 @@
-"""Shots and summaries: plan, then run."""
+"""Summaries: plan, then run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, describe_space
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import movement_job
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
-from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
+from vidsum.pipelines.keywords import SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.read_text import find_screen_text
@@ -54,29 +54,6 @@ from vidsum.types import FloatArray, Interval, Progress, VideoInfo, join_near
 from vidsum.video.probe import start_offset_s
 
 
-def find_shots(
-    source: Source,
-    shots: ShotMethod = ShotSettings.shots,
-    *,
-    progress: Progress | None = None,
-    **options: Unpack[ShotOptions],
-) -> Shots:
-    """Cut a video into shots.
-
-    Args:
-        source: a video, a feature file or features.
-        shots: `kts` or `uniform`.
-        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
-        **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`; for a video,
-            also fields of `vidsum.features.settings.Extraction`.
-
-    Raises InputError, WeightsError, UsageError: see `extract`.
-    """
-    kinds, video_input = (ShotSettings, Extraction), {"shots": shots, **options}
-    settings, extraction = all_from_keywords(find_shots, kinds, video_input)
-    return plan_shots(source, settings, extraction).run(progress)
-
-
 def summarize(
     source: Source,
     budget: str | float = Selection.budget,
@@ -107,20 +84,6 @@ def summarize(
         summarize, (Selection, ShotSettings, Extraction), video_input
     )
     return plan_summary(open_input(source, extraction), selection, settings, scorer).run(progress)
-
-
-def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
-    """Plan the shots of a video or of features. Raises InputError, UsageError: see `find_shots`."""
-    video_input = open_input(source, extraction)
-    provenance = {**video_input.provenance, "shots": without_defaults(settings)}
-
-    def make(progress: Progress | None) -> Shots:
-        features, pictures = video_input.read(progress)
-        report_step(progress, "finding shots")
-        shots = find(features[-1], settings, pictures, "only")
-        return replace(shots, provenance=provenance, warnings=features[-1].warnings)
-
-    return Plan(provenance, make)
 
 
 def plan_summary(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ import av
 from av.stream import Stream
 
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import TOLERANCE_S
+from vidsum.video.frames import TOLERANCE_S, in_seconds
 from vidsum.video.jumps import Jumps, PacketShifter
 from vidsum.video.skipping import FrameSkipper
 
@@ -37,7 +38,7 @@ class DecodedFrame:
     @property
     def end_s(self) -> float:
         """When it goes off screen, by its own duration; `time_s` where the file gives it none that can be."""
-        length_s = float((self.frame.duration or 0) * (self.frame.time_base or 0))
+        length_s = in_seconds(self.frame.duration or 0, self.frame.time_base or Fraction(0))
         return self.time_s + (length_s if 0 < length_s <= _MAX_FRAME_S else 0.0)
 
 
@@ -128,7 +129,7 @@ def decode_onward(
             if ticks is None or frame.time_base is None:
                 time_s, is_guessed = max(last_s + step_s, 0.0), True  # raw H.264 runs at its declared rate
             else:
-                time_s = float(ticks * frame.time_base) - start_s
+                time_s = in_seconds(ticks, frame.time_base) - start_s
                 is_guessed = is_guessed and time_s <= last_s
                 if is_guessed:  # those without time stamps took more time than there was
                     time_s = last_s + _MIN_STEP_S

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
@@ -121,6 +122,11 @@ def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int
     short, long = sorted((display_width, display_height))
     longer = max(1, size.pixels * long // short)
     return (size.pixels, longer) if display_width <= display_height else (longer, size.pixels)
+
+
+def in_seconds(ticks: int, base: Fraction) -> float:
+    """Return a time of a file in seconds, as a product of `Fraction` gives it in ten times the time."""
+    return ticks * base.numerator / base.denominator
 
 
 def samples_before(fps: float, time_s: float) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Sampling, samples_before
+from vidsum.video.frames import Sampling, in_seconds, samples_before
 
 if TYPE_CHECKING:
     from av.stream import Stream
@@ -111,6 +111,6 @@ class FrameSkipper:
 
     def _time_s(self, packet: Any) -> float | None:
         """Return when its picture goes on screen, counted from the first one."""
-        if packet.pts is None or packet.is_discard or not packet.size:
+        if packet.pts is None or self._time_base is None or packet.is_discard or not packet.size:
             return None
-        return float(packet.pts * self._time_base) - self._start_s
+        return in_seconds(packet.pts, self._time_base) - self._start_s
