@@ -90,7 +90,7 @@ def _cpu_flags() -> set[str]:
 def n_threads(*, beside_decoder: bool = False) -> int:
     """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use.
 
-    Or half of these cores `beside_decoder`, where the network reads pictures while others are decoded.
+    Or half of these cores `beside_decoder`, where a small network reads pictures while others are decoded.
     """
     requested = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
     if requested and int(requested[1]):

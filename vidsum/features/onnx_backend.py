@@ -46,7 +46,8 @@ def build_graph_extractor(
 ) -> Extractor:
     """Return an extractor without torch, by a graph of `Spec.graphs` in `folder`. Raises UsageError."""
     provider, classify = choose_provider(device, precision), None
-    run = _runner(folder / spec.graphs[precision], provider)
+    # small networks: the decoder takes as long
+    run = _runner(folder / spec.graphs[precision], provider, threads=n_threads(beside_decoder=True))
     if spec.classifier:
         weights, bias = (arrays[name].astype(np.float32) for name in spec.classifier)
         classify = lambda features: np.asarray(features @ weights.T + bias, np.float32)  # noqa: E731
@@ -87,9 +88,9 @@ def build_onnx_extractor(
 
 
 def _runner(
-    model: bytes | Path, provider: Provider, output: str = "features"
+    model: bytes | Path, provider: Provider, output: str = "features", threads: int | None = None
 ) -> Callable[[Picture], FloatArray]:
-    session = open_session(model, provider, threads=n_threads(beside_decoder=True))
+    session = open_session(model, provider, threads=threads)
 
     def run(clips: Picture) -> FloatArray:
         features: FloatArray = session.run([output], {"clips": clips})[0]
