@@ -58,7 +58,7 @@ def test_onnx_extractor_agrees_with_torch(
 
 def test_an_export_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other weights, lengths of clips, networks and versions have exports of their own."""
-    monkeypatch.setattr(onnx_backend, "open_session", lambda *_: None)
+    monkeypatch.setattr(onnx_backend, "open_session", lambda *_, threads: None)
     made: list[str] = []
     monkeypatch.setattr(onnx_backend, "export_extractor", lambda spec, _: (made.append(spec.name), b"x")[1])
 
