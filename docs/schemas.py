@@ -216,6 +216,9 @@ def _fields(kind: Any, definitions: Schema) -> Schema:
         properties[name] = _schema(value, definitions)
         if name in descriptions:
             properties[name] |= {"description": descriptions[name]}
+    if kind is sources.MomentProvenance:
+        for evidence in KINDS.values():  # a kind may have no facts of its own there
+            properties.setdefault(evidence.part, _schema(sources.Parameters, definitions))
     closed = {} if kind in _OPEN else {"additionalProperties": False}
     return {"properties": properties, "required": required, **closed}
 

@@ -20,7 +20,7 @@ class Extension:
     """A patch, the most files that it may touch, and what shows that it works."""
 
     name: str
-    most_files: int
+    most_files: int  # besides the page that has its name
     tests: tuple[str, ...]
     program: str  # it uses the extension
 
@@ -65,13 +65,13 @@ assert answer.moments[0].evidence == "title", answer
 EXTENSIONS = (
     Extension(
         name="export_format",
-        most_files=4,
+        most_files=3,
         tests=("tests/results/test_lists.py", "tests/test_docs.py::test_every_name_is_on_its_page"),
         program=USE_FORMAT,
     ),
     Extension(
         name="attention_mask",
-        most_files=3,
+        most_files=2,
         tests=(
             "tests/models/test_configs.py",
             "tests/models/test_whole_models.py::test_each_kind_runs_in_each_model_or_is_refused",
@@ -83,13 +83,13 @@ EXTENSIONS = (
     ),
     Extension(
         name="option",
-        most_files=3,
+        most_files=2,
         tests=("tests/commands/test_trim.py", "tests/test_docs.py::test_every_flag_is_explained"),
         program=USE_OPTION,
     ),
     Extension(
         name="evidence",
-        most_files=4,
+        most_files=3,
         tests=("tests/evidence", "tests/commands/test_ground_said.py", "tests/archive/test_sounds.py"),
         program=USE_EVIDENCE,
     ),
@@ -115,7 +115,9 @@ def run(tree: Path, *command: str) -> None:
 @each
 def test_extension_touches_few_files(extension: Extension) -> None:
     files = set(re.findall(r"^\+\+\+ b/(.+)$", extension.patch.read_text("utf-8"), re.MULTILINE))
-    assert 0 < len(files) <= extension.most_files
+    pages = {file for file in files if file.startswith("docs/")}
+    assert 0 < len(files - pages) <= extension.most_files
+    assert len(pages) <= 1
 
 
 @pytest.mark.deep
