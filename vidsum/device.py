@@ -87,15 +87,15 @@ def _cpu_flags() -> set[str]:
         return set()
 
 
-def n_threads(*, beside_decoder: bool = False) -> int:
+def n_threads(*, while_decoding: bool = False) -> int:
     """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use.
 
-    Or half of these cores `beside_decoder`, where a small network reads pictures while others are decoded.
+    Or half of these cores, for a small network that reads pictures `while_decoding` others.
     """
     requested = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
     if requested and int(requested[1]):
         return int(requested[1])
-    return max(1, n_cores() // 2) if beside_decoder else n_cores()
+    return max(1, n_cores() // 2) if while_decoding else n_cores()
 
 
 def n_cores() -> int:

@@ -56,6 +56,17 @@ def test_other_letters_are_no_captions(pictures: list[Picture]) -> None:
     assert not has_captions(pictures)
 
 
+def test_a_name_over_pictures_that_move_is_no_caption() -> None:
+    rng = np.random.default_rng(0)
+    pictures = [np.roll(picture, int(rng.integers(-40, 40)), axis=1) for picture in film(("",))]
+    for at, picture in enumerate(pictures):
+        image = Image.fromarray(picture)
+        place = 0.5 * image.width, 0.9 * image.height
+        ImageDraw.Draw(image).text(place, STAYS[0], "white", load_font(20, bold=True), "mb")
+        pictures[at] = np.asarray(image)
+    assert not has_captions(pictures)
+
+
 def test_a_title_is_no_caption() -> None:
     assert not has_captions([*film(STAYS, n=2), *film(("",), n=20)])
 

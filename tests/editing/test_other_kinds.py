@@ -96,6 +96,17 @@ def test_a_transcript_without_words_has_those_of_the_cache_where_it_says_the_sam
     assert len(EditSession(record).describe()["words"]) == 6
 
 
+def test_words_of_a_saved_transcript_are_not_those_of_the_cache(
+    spoken_record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, path = spoken_record("trim"), spoken_record("transcript")
+    saved = vidsum.load(path)
+    assert isinstance(saved, vidsum.Transcript)
+    cached = replace(saved, segments=tuple(replace(part, words=()) for part in saved.segments))
+    monkeypatch.setattr("vidsum.editing.session.find_places", lambda *ignored: ([0.0, 60.0], cached))
+    assert len(EditSession(record).describe()["words"]) == 30
+
+
 @pytest.mark.deep
 @needs_chromium
 def test_put_back_and_cut_words(browser: Any, spoken_record: Record) -> None:

@@ -81,9 +81,9 @@ def test_networks_leave_half_of_the_cores_to_the_decoder(
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("vidsum.device.n_cores", lambda: cores)
-    assert n_threads(beside_decoder=True) == n
+    assert n_threads(while_decoding=True) == n
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert n_threads(beside_decoder=True) == 3
+    assert n_threads(while_decoding=True) == 3
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from PIL import Image
 from tests import media
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.sources import count_subfolders, expand, read_list
-from vidsum.video.probe import is_video, probe
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 
@@ -54,9 +54,18 @@ def test_videos_of_subfolders_are_listed_on_request(folder: Path) -> None:
 def test_subfolders_without_videos_are_not_counted(folder: Path) -> None:
     (folder / "notes" / "deep").mkdir(parents=True)
     (folder / "notes" / "deep" / "a.txt").write_text("no film")
-    (folder / ".hidden").mkdir()
-    shutil.copy(folder / "film.mp4", folder / ".hidden")
-    assert count_subfolders(str(folder), is_video) == 1
+    (folder / "code").mkdir()
+    (folder / "code" / "index.ts").write_text("export {}")
+    for place in (".hidden", "more/deep"):
+        (folder / place).mkdir(parents=True)
+        shutil.copy(folder / "film.mp4", folder / place)
+    assert count_subfolders(str(folder)) == 1
+
+
+def test_subfolders_with_photographs_count_where_a_command_takes_them(folder: Path) -> None:
+    (folder / "pictures").mkdir()
+    (folder / "pictures" / "a.JPG").write_bytes(b"")
+    assert [count_subfolders(str(folder), photographs=wanted) for wanted in (False, True)] == [0, 1]
 
 
 def test_broken_files_with_a_videos_suffix_are_listed(folder: Path) -> None:

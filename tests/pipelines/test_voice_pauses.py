@@ -10,6 +10,7 @@ import pytest
 
 from tests import media
 from tests.speech import stub
+from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import voice_pauses
 from vidsum.pipelines.highlights import find_highlights
@@ -115,3 +116,21 @@ def test_a_silent_film_needs_no_voices(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("pause_s", "count"), [(0.5, 2), (0.49, 1)])
 def test_half_a_second_without_a_voice_is_a_pause(pause_s: float, count: int) -> None:
     assert len(uncut_speech([(1.0, 2.0), (2.0 + pause_s, 4.0)])[0]) == count
+
+
+def test_no_voice_goes_on_after_the_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch)
+    monkeypatch.setattr(voice_pauses, "has_extra", lambda name: True)
+    times = np.arange(15 * media.SAMPLE_RATE) / media.SAMPLE_RATE
+    sound = (0.5 * (times >= 7) * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
+    film = media.make_video(tmp_path / "talk.mp4", n_frames=250, sound=True, samples=sound)
+    voices = find_voices(open_video_input(film.path, Extraction()))
+    assert voices[-1][1] == 10.0
+
+
+def test_sound_that_cannot_be_read_has_no_voices(talking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("FFmpeg has no decoder for its sound")
+
+    monkeypatch.setattr(voice_pauses, "probe_sound", refuse)
+    assert not find_voices(open_video_input(talking, Extraction()))

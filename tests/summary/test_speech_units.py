@@ -389,3 +389,14 @@ def test_neighbours_are_both_taken_wherever_they_meet_between_two_frames() -> No
     spoken = SpokenParts(units, ((1.0, 9.9), (10.16, 19.0), (20.0, 39.0)))
     importance = np.ones(len(features), np.float32)
     assert select(features, shots, importance, 20.0, speech=spoken).segments == ((0.92, 19.12),)
+
+
+@given(st.floats(0, 9), st.floats(0.01, 3), st.lists(st.floats(0, 13), max_size=4), st.floats(0, 0.3))
+def test_between_cuts_a_unit_keeps_a_length(
+    start_s: float, length_s: float, cuts_s: list[float], silence_s: float
+) -> None:
+    end_s = start_s + length_s
+    unit = SpeechUnit(start_s, end_s, max(start_s - silence_s, 0.0), end_s + silence_s)
+    low, high = unit.between_cuts(np.sort(cuts_s))
+    assert low <= start_s + length_s / 4 + 1e-9
+    assert high >= end_s - length_s / 4 - 1e-9

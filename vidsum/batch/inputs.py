@@ -1,9 +1,8 @@
 """The inputs of a batch: named inputs, inputs of lists, and the videos of folders."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import UsageError, VidsumError, show_warning
@@ -64,11 +63,10 @@ def read_inputs(
     if not paths and not listed:
         raise no_input
     urls = dict(map(copy_of, (*paths, *listed)))
-    takes = is_media if photographs else is_video
-    inputs = expand(urls, recursive=common.recursive, takes=takes)
+    inputs = expand(urls, recursive=common.recursive, takes=is_media if photographs else is_video)
     if not (common.recursive or common.quiet or common.json):
         with_files = {*filter(is_folder, urls)} - {*inputs}  # opening a folder without files names its fault
-        _warn_of_subfolders(sorted(with_files), takes)
+        _warn_of_subfolders(sorted(with_files), photographs=photographs)
     files = {path: urls.get(path) for path in inputs if not is_folder(path)}
     folders = folders_below(files, filter(is_folder, urls)) if common.output_dir else {}
     return [
@@ -76,13 +74,13 @@ def read_inputs(
     ]
 
 
-def _warn_of_subfolders(folders: Iterable[str], takes: Callable[[Path], bool]) -> None:
-    """Warn of the folders below which there are more files that a command takes."""
+def _warn_of_subfolders(folders: Iterable[str], *, photographs: bool) -> None:
+    """Warn of the folders below which there are more videos, or `photographs`."""
     from vidsum.pipelines.sources import count_subfolders
     from vidsum.results.result import count_text
 
     for folder in folders:
-        if count := count_subfolders(folder, takes):
+        if count := count_subfolders(folder, photographs=photographs):
             fault = f"{folder}: {count_text(count, 'subfolder')} left out; --recursive includes subfolders"
             show_warning(fault)
 

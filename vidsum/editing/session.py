@@ -244,8 +244,8 @@ class EditSession(ResultSession[Editable]):
 
 
 def _with_words(saved: Transcript | None, cached: Transcript | None) -> Transcript | None:
-    """Return a saved transcript, or the one of the cache, which has words, where both say the same."""
-    if saved is None or cached is None:
+    """Return a saved transcript, or the one of the cache, where both say the same and only this has words."""
+    if saved is None or cached is None or any(part.words for part in saved.segments):
         return saved or cached
     is_same = [part.text for part in saved.segments] == [part.text for part in cached.segments]
     return cached if is_same else saved

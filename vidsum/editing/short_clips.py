@@ -112,5 +112,5 @@ def sentence_edges(
     sentences: Sequence[SpokenSentence], cuts_s: Sequence[float], duration_s: float
 ) -> list[Interval]:
     """Return where a short of each sentence begins and ends: with silence, but none across a cut."""
-    units = (with_silence(sentences, at, at, 0.0, duration_s) for at in range(len(sentences)))
-    return [unit.between_cuts(np.asarray(cuts_s, np.float64)) for unit in units]
+    units, cuts = range(len(sentences)), np.asarray(cuts_s, np.float64)
+    return [with_silence(sentences, at, at, 0.0, duration_s).between_cuts(cuts) for at in units]

@@ -47,7 +47,7 @@ def build_graph_extractor(
     """Return an extractor without torch, by a graph of `Spec.graphs` in `folder`. Raises UsageError."""
     provider, classify = choose_provider(device, precision), None
     # small networks: the decoder takes as long
-    run = _runner(folder / spec.graphs[precision], provider, threads=n_threads(beside_decoder=True))
+    run = _runner(folder / spec.graphs[precision], provider, threads=n_threads(while_decoding=True))
     if spec.classifier:
         weights, bias = (arrays[name].astype(np.float32) for name in spec.classifier)
         classify = lambda features: np.asarray(features @ weights.T + bias, np.float32)  # noqa: E731

@@ -141,7 +141,7 @@ def clip_writer(
     look, messages = style_for(video, styling, extraction, progress)
     # nobody asks for a second set: shorts have captions by default
     is_spoken = isinstance(result, Shorts) and styling.burn
-    bare, _ = style_for(video, replace(styling, burn=False), extraction, progress)
+    bare = style_for(video, replace(styling, burn=False), extraction, progress)[0] if is_spoken else look
 
     def write(span: Interval, path: Path) -> None:
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)

@@ -94,7 +94,7 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         curve = scored.importance * quality_at(changes, features.timestamps) * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
-        voices = find_voices(video_input) if "voice" in facts else ()
+        voices = find_voices(video_input, progress) if "voice" in facts else ()
         said = words or [SpokenWord(start_s, end_s, "") for start_s, end_s in voices]
         moments = choose_highlights(curve, features, edges_s, settings, said)
         ends_s = {time_s for moment in moments for time_s in moment.interval} - {0.0, features.duration_s}

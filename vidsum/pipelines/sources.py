@@ -24,7 +24,7 @@ from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.hdr import describe_hdr
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.probe import is_video, probe
+from vidsum.video.probe import has_video_name, is_video, probe
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track, describe_tracks
@@ -154,15 +154,21 @@ def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Ite
     yield from unreadable
 
 
-def count_subfolders(folder: str, takes: Callable[[Path], bool]) -> int:
-    """Return the number of subfolders of a folder that hold, or have below them, a file that a command takes.
+def count_subfolders(folder: str, *, photographs: bool = False) -> int:
+    """Return the number of subfolders of a folder that hold, or have below them, a file with the name of a
+    video, or of `photographs`.
 
-    Each is read to its first such file only. Hidden ones, and links to folders, do not count.
+    Each is read to its first such name only. Hidden ones, and links to folders, do not count.
     """
+    from vidsum.video.photographs import is_photograph
+
+    def takes(path: Path) -> bool:
+        return has_video_name(path) or (photographs and is_photograph(path))
+
     _, below, _ = next(os.walk(folder), ("", [], []))
     places = [Path(folder) / name for name in below if not name.startswith(".")]
     plain = (str(place) for place in places if not place.is_symlink())
-    return sum(any(True for _ in files_in(place, True, takes)) for place in plain)
+    return sum(any(not is_folder(path) for path in files_in(place, True, takes)) for place in plain)
 
 
 def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:

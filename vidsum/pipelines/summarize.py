@@ -233,6 +233,8 @@ class _Work:
         slides = () if self.scorer else slides_of_talk(find_slides(changes), features.duration_s)
         if not (self.scorer or self.texts or speech.units or slides):
             scored = prefer_events(scored, features, changes)
+        has_voice = "voice" in self.provenance["summary"]
+        voices = find_voices(self.video_input, progress) if has_voice else ()
         return Analysis(
             features,
             shots,
@@ -240,7 +242,7 @@ class _Work:
             transcript,
             speech,
             uncut=(*words, *find_fades(changes, shots.edges_s)),
-            voices=tuple(find_voices(self.video_input)) if self.provenance["summary"].get("voice") else (),
+            voices=tuple(voices),
             quality=None if self.scorer else quality_at(changes, features.timestamps),
             slides=tuple(slides),
         )

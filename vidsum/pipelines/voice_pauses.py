@@ -1,5 +1,6 @@
 """Where somebody speaks in a film, by a voice detector, for films without a transcript."""
 
+import contextlib
 from collections.abc import Sequence
 from itertools import islice
 from math import ceil
@@ -10,14 +11,15 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import has_extra, installed_version
-from vidsum.pipelines.plan import Input
+from vidsum.pipelines.plan import Input, report_step
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.summary.settings import BASELINES, Selection
-from vidsum.types import Interval, TimeArray, VideoInfo, join_near
+from vidsum.types import Interval, Progress, TimeArray, VideoInfo, intersect, join_near
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
+from vidsum.video.probe import start_offset_s
 
 PAUSE_S: Final = 0.5  # a shorter pause is speech, for cuts and for the music under it
 _BREATH_S: Final = 0.2  # a shorter pause is within words
@@ -35,17 +37,22 @@ def has_voices(video: VideoInfo) -> bool:
     return video.has_audio and has_extra("speech")
 
 
-def find_voices(video_input: Input) -> list[Interval]:
+def find_voices(video_input: Input, progress: Progress | None = None) -> list[Interval]:
     """Return (start_s, end_s) where somebody speaks in a video, across pauses of less than a breath."""
     video = video_input.video
     assert video is not None
+    whole = (0.0, video.duration_s)
 
     def listen() -> TimeArray:
-        return np.array(voices_in(video, (0.0, video.duration_s), _BREATH_S), np.float64).reshape(-1, 2)
+        report_step(progress, "listening for pauses")
+        # sound may be longer than the pictures
+        return np.array(intersect(voices_in(video, whole, _BREATH_S), whole), np.float64).reshape(-1, 2)
 
     provenance = {
         "vidsum": __version__,
         "video": video_input.file,
+        "start_s": start_offset_s(video),  # times count from the first picture of the chosen track
+        "duration_s": video.duration_s,
         "detector": installed_version("faster-whisper"),
         "pause_s": _BREATH_S,
     }
@@ -62,14 +69,13 @@ def voices_in(video: VideoInfo, part: Interval, pause_s: float) -> list[Interval
         return []
     start_s, length_s = part[0], part[1] - part[0]
     block_s = min(length_s, _BLOCK_S)
-    blocks = read_sound(probe_sound(video.path, video), RATE, block_s, DecodeLog(), start_s)
     try:
-        sound = islice(blocks, ceil(length_s / block_s))
-        return [(low + start_s, high + start_s) for low, high in voice_spans(sound, pause_s)]
+        blocks = read_sound(probe_sound(video.path, video), RATE, block_s, DecodeLog(), start_s)
+        with contextlib.closing(blocks):
+            sound = islice(blocks, ceil(length_s / block_s))
+            return [(low + start_s, high + start_s) for low, high in voice_spans(sound, pause_s)]
     except InputError:  # its sound cannot be decoded
         return []
-    finally:
-        blocks.close()
 
 
 def uncut_speech(voices: Sequence[Interval], fade_s: float = 0.0) -> tuple[list[Interval], ...]:

@@ -89,9 +89,10 @@ def _edges_in_words(film: Film, starts: IntArray, ends: IntArray, is_window: Boo
 
     0 where no window is without: the choice is as if nothing were known of speech.
     """
-    count = np.zeros(len(starts), np.int64)
-    for places in film.cuts[-2:-1]:
-        count = (~np.isin(starts, places)).astype(np.int64) + ~np.isin(ends, places)
+    if len(film.cuts) == 1:  # nobody speaks, or the words are known
+        return np.zeros(len(starts), np.int64)
+    pauses = film.cuts[-2]
+    count = (~np.isin(starts, pauses)).astype(np.int64) + ~np.isin(ends, pauses)
     return count * bool((is_window & (count == 0)).any())
 
 

@@ -15,7 +15,7 @@ _MOST_PARTS: Final = 1000  # of a longer film, parts are longer: each is compare
 _SAME_TOPIC: Final = 0.3
 """Least mean cosine, in `vse`, of the parts of two topics that become a single one. Parts of a clip have a
 median of .9, of two clips .1; of a film of TVSum .4, of two of its films .15 (captions)."""
-_NONE, _ALL = 0.25, 0.4
+_NOT_COMPARED, _COMPARED = 0.25, 0.4
 """Shares of the film that its largest topic fills: up to the first, topics are not compared with each other;
 from the second on, they are compared as the model learned it, from films of a single subject."""
 
@@ -62,5 +62,5 @@ def compare_within_topics(importance: FloatArray, topics: IntArray) -> FloatArra
     """
     scores, counts = logit(importance), np.bincount(topics)
     means = np.bincount(topics, scores) / np.maximum(counts, 1)
-    compared = np.clip((counts.max() / len(topics) - _NONE) / (_ALL - _NONE), 0, 1)
+    compared = np.clip((counts.max() / len(topics) - _NOT_COMPARED) / (_COMPARED - _NOT_COMPARED), 0, 1)
     return logistic(scores - (1 - compared) * (means[topics] - scores.mean(dtype=np.float64)))

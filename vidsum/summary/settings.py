@@ -82,7 +82,7 @@ class Selection:
         **_WITHOUT_FLAG,
     )
     max_segment_s: float | None = option(
-        "Maximum length of a segment; none: whole shots.",
+        "Maximum length of a segment, half more for pauses of speech; none: whole shots.",
         5.0,
         above=0,
         flags=("--max-segment",),

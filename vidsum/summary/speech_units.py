@@ -67,8 +67,9 @@ class SpeechUnit:
 
         A cut that is barely within the first or last word is at its edge, as times of words err by as much.
         """
-        before = cuts_s[(cuts_s > self.first_s) & (cuts_s <= self.start_s + _NEAR_S)]
-        after = cuts_s[(cuts_s >= self.end_s - _NEAR_S) & (cuts_s < self.last_s)]
+        near_s = min(_NEAR_S, (self.end_s - self.start_s) / 4)
+        before = cuts_s[(cuts_s > self.first_s) & (cuts_s <= self.start_s + near_s)]
+        after = cuts_s[(cuts_s >= self.end_s - near_s) & (cuts_s < self.last_s)]
         return float(before.max(initial=self.first_s)), float(after.min(initial=self.last_s))
 
 

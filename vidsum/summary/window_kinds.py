@@ -60,11 +60,11 @@ def window_kinds(film: Film, video: VideoFrames, shortest: int, longest: int) ->
     end at any of `film.places`. `video` is the film without the frames in which no window lies.
     """
     shots, pauses = window_cells(video, shortest), film.cuts[:-1]
-    longer = max(min(int(LONGER * longest), film.room), longest)
+    lengths = {longest, max(min(int(LONGER * longest), film.room), longest)}
     choices = [(shots, places) for places in pauses]
     choices += [(_join_at_speech(shots, places), _without_flashes(places, video)) for places in pauses]
     kinds, is_better = list[WindowKind](), np.zeros(len(video.required), np.bool_)
-    for (cells, places), most in (*product(choices, (longest, longer)), ((shots, film.places), longest)):
+    for (cells, places), most in (*product(choices, sorted(lengths)), ((shots, film.places), longest)):
         finder = WindowFinder(film.worth, places, shortest, film.least)
         kinds.append(WindowKind(cells, finder, most, np.append(0, np.cumsum(is_better))))
         is_better = is_better | finder.reached(cells.values(), most)
@@ -74,8 +74,9 @@ def window_kinds(film: Film, video: VideoFrames, shortest: int, longest: int) ->
 def _join_at_speech(cells: _Cells, places: IntArray) -> dict[int, tuple[int, int]]:
     """Return cells, those that touch where speech goes on as one."""
     joined, last = dict[int, tuple[int, int]](), -1
+    pauses = {*places.tolist()}
     for number, (start, end) in sorted(cells.items(), key=lambda cell: cell[1]):
-        if joined and joined[last][1] == start and not np.isin(start, places):
+        if joined and joined[last][1] == start and start not in pauses:
             joined[last] = joined[last][0], end
         else:
             joined[number], last = (start, end), number

@@ -25,6 +25,11 @@ _PICTURES = frozenset({"apng", "gif", "ico", "image2"})  # demuxers of pictures;
 _PICTURE_BRANDS = frozenset({"avif", "heic", "heim", "heis", "heix", "mif1"})  # of HEIF, which MP4's reads
 
 
+def has_video_name(path: Path) -> bool:
+    """Return whether the name of a file promises a video, and no program in TypeScript."""
+    return path.suffix.lower() in _ENDINGS - _TYPESCRIPT
+
+
 def is_video(path: Path) -> bool:
     """Return whether a file of a folder is taken for a video, by its name or else its content.
 
