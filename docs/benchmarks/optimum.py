@@ -18,7 +18,7 @@ from vidsum.summary.content import content_of
 from vidsum.summary.film import Film, objective_of
 from vidsum.summary.objective import Objective
 from vidsum.summary.optimise import Excluded, maximise
-from vidsum.summary.units import WindowFinder, window_units
+from vidsum.summary.units import WindowFinder, shot_windows
 from vidsum.types import IntArray
 
 FPS, N_SHOTS = 10.0, 7
@@ -59,7 +59,7 @@ def small_film(seed: int) -> Film:
 def share_of_optimum(seed: int) -> float:
     """The value of the choice over the best value of all choices."""
     film, limits = small_film(seed), WindowLimits(20, 27, 20)
-    units = window_units(film.video, WindowFinder(film.worth, film.places, limits.shortest), limits.longest)
+    units = shot_windows(film.video, WindowFinder(film.worth, film.places, limits.shortest), limits.longest)
     objective = objective_of(film, dict.fromkeys(units, 0.0))
     sizes = np.array([unit.size for unit in units], np.int64)
     excluded = exclusion(units, limits)

@@ -16,7 +16,7 @@ from vidsum.pipelines import voice_pauses
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.pipelines.plan import open_video_input
 from vidsum.pipelines.summarize import plan_summary, summarize
-from vidsum.pipelines.voice_pauses import find_voices, needs_voices, uncut_speech
+from vidsum.pipelines.voice_pauses import end_at_cuts, find_voices, needs_voices, uncut_speech
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.video.probe import probe
@@ -134,3 +134,22 @@ def test_sound_that_cannot_be_read_has_no_voices(talking: Path, monkeypatch: pyt
 
     monkeypatch.setattr(voice_pauses, "probe_sound", refuse)
     assert not find_voices(open_video_input(talking, Extraction()))
+
+
+@pytest.mark.parametrize(
+    ("cuts_s", "ended"),
+    [
+        ([2.4], [(2.4, 6.0)]),
+        ([2.5], [(2.0, 6.0)]),
+        ([5.5], [(2.0, 6.0)]),
+        ([5.6], [(2.0, 5.6)]),
+        ([2.1, 2.4, 4.0, 5.7], [(2.4, 5.7)]),
+        ([1.0, 7.0], [(2.0, 6.0)]),
+    ],
+)
+def test_a_voice_begins_and_ends_at_a_near_cut(cuts_s: list[float], ended: list[tuple[float, float]]) -> None:
+    assert end_at_cuts([(2.0, 6.0)], np.array(cuts_s)) == ended
+
+
+def test_a_short_voice_over_a_cut_is_none() -> None:
+    assert not end_at_cuts([(2.0, 2.4)], np.array([2.2]))

@@ -68,11 +68,18 @@ def test_importance_of_real_clips_varies(summaries: dict[str, Summary]) -> None:
         assert spread > 0.05 * summary.importance.mean(), name
 
 
-def test_summary_shows_its_best_shot(summaries: dict[str, Summary]) -> None:
+def test_summary_shows_one_of_its_best_shots(summaries: dict[str, Summary]) -> None:
     for name, summary in summaries.items():
         long = [shot for shot in summary.shots if shot.end_s - shot.start_s >= 2]  # others are no segments
-        best = max(long or summary.shots, key=lambda shot: shot.score)
-        assert any(start < best.end_s and end > best.start_s for start, end in summary.segments), name
+        shots = long or summary.shots
+        best = [shot for shot in shots if shot.score > max(part.score for part in shots) - 0.01]
+        shown = (
+            shot
+            for shot in best
+            for start, end in summary.segments
+            if start < shot.end_s and end > shot.start_s
+        )
+        assert any(shown), name
 
 
 def test_summaries_do_not_usually_open_with_the_film(summaries: dict[str, Summary]) -> None:

@@ -14,7 +14,7 @@ from vidsum.pipelines.keywords import HighlightOptions
 from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import plan_summary_speech
-from vidsum.pipelines.voice_pauses import find_voices, needs_voices
+from vidsum.pipelines.voice_pauses import end_at_cuts, find_voices, needs_voices
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights
 from vidsum.results.sentences import SpokenWord, cuts_inside_phrases, describe_cuts
@@ -95,7 +95,7 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
         voices = find_voices(video_input, progress) if "voice" in facts else ()
-        said = words or [SpokenWord(start_s, end_s, "") for start_s, end_s in voices]
+        said = words or [SpokenWord(start_s, end_s, "") for start_s, end_s in end_at_cuts(voices, edges_s)]
         moments = choose_highlights(curve, features, edges_s, settings, said)
         ends_s = {time_s for moment in moments for time_s in moment.interval} - {0.0, features.duration_s}
         cuts = describe_cuts(cuts_inside_phrases(words, ends_s), start_offset_s(features.video))

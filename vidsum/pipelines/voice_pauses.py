@@ -15,6 +15,7 @@ from vidsum.pipelines.plan import Input, report_step
 from vidsum.speech.silence import voice_spans
 from vidsum.speech.voice import RATE
 from vidsum.summary.settings import BASELINES, Selection
+from vidsum.summary.window_kinds import FLASH_S
 from vidsum.types import Interval, Progress, TimeArray, VideoInfo, intersect, join_near
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -76,6 +77,18 @@ def voices_in(video: VideoInfo, part: Interval, pause_s: float) -> list[Interval
             return [(low + start_s, high + start_s) for low, high in voice_spans(sound, pause_s)]
     except InputError:  # its sound cannot be decoded
         return []
+
+
+def end_at_cuts(voices: Sequence[Interval], cuts_s: TimeArray) -> list[Interval]:
+    """Return voices that begin and end at a cut that is less than `FLASH_S` away: no shot may flash up."""
+    ended = list[Interval]()
+    for low, high in voices:
+        inside = cuts_s[(cuts_s > low) & (cuts_s < high)]
+        start_s = float(inside[inside < low + FLASH_S].max(initial=low))
+        end_s = float(inside[inside > high - FLASH_S].min(initial=high))
+        if start_s < end_s:
+            ended.append((start_s, end_s))
+    return ended
 
 
 def uncut_speech(voices: Sequence[Interval], fade_s: float = 0.0) -> tuple[list[Interval], ...]:
