@@ -53,7 +53,7 @@ def small_film(seed: int) -> Film:
     importance = np.repeat(rng.uniform(0.1, 1, N_SHOTS), np.diff(edges))
     sums = np.concatenate([[0.0], np.cumsum(importance)])
     content = content_of(features, shots, np.full(len(sampled), -1))
-    return Film(video, sums, sums, np.arange(n_frames + 1), sampled, content)
+    return Film(video, sums, sums, [np.arange(n_frames + 1)], sampled, content)
 
 
 def share_of_optimum(seed: int) -> float:
