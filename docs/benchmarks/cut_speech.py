@@ -112,7 +112,7 @@ def rows(films: Sequence[Path]) -> Iterator[list[str]]:
         counts, n_edges, lengths = list[list[tuple[float, float]]](), 0, list[float]()
         for film, (words, sentences, loud), time_s in zip(films, spans, times_s, strict=True):
             summary = summarize(film, snap=snap)
-            if (snap == "auto") != ("voice" in summary.provenance["summary"]):
+            if snap == "auto" and probe(film).has_audio and "voice" not in summary.provenance["summary"]:
                 raise SystemExit(f"{film}: has a transcript or subtitles, or the extra `speech` is missing")
             segments = summary.segments
             edges_s = [edge for part in segments for edge in part if 0.04 < edge < time_s - 0.04]
