@@ -24,6 +24,7 @@ def film(
     x: float = 0.5,
     every: int = 3,
     upright: bool = False,
+    colours: tuple[str, str] = ("white", "black"),
 ) -> list[Picture]:
     """Pictures with lines in turn, each there for some pictures; an empty line is none."""
     base = Image.fromarray(scene())
@@ -35,7 +36,7 @@ def film(
         place = x * image.width, y * image.height
         text = lines[at // every % len(lines)]
         ImageDraw.Draw(image).text(
-            place, text, "white", load_font(20, bold=True), "mb", stroke_width=2, stroke_fill="black"
+            place, text, colours[0], load_font(20, bold=True), "mb", stroke_width=2, stroke_fill=colours[1]
         )
         pictures.append(np.asarray(image))
     return pictures
@@ -54,6 +55,10 @@ def test_captions_are_seen_where_phones_have_them(y: float, *, upright: bool) ->
 )
 def test_other_letters_are_no_captions(pictures: list[Picture]) -> None:
     assert not has_captions(pictures)
+
+
+def test_dark_captions_are_seen() -> None:
+    assert has_captions(film(SAID, colours=("black", "white")))
 
 
 def test_a_name_over_pictures_that_move_is_no_caption() -> None:

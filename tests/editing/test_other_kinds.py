@@ -81,13 +81,18 @@ def test_words_have_cuts_in_their_pauses(spoken_record: Record) -> None:
     assert tuple(words[1]) == (1.85, 3.15, "word1")
 
 
+def cache(monkeypatch: pytest.MonkeyPatch, transcript: vidsum.Transcript) -> None:
+    """Stand for a cache with a transcript."""
+    monkeypatch.setattr("vidsum.editing.session.find_places", lambda *ignored: ([0.0, 60.0], transcript))
+
+
 def test_a_transcript_without_words_has_those_of_the_cache_where_it_says_the_same(
     spoken_record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record, path = spoken_record("trim"), spoken_record("transcript")
     cached = vidsum.load(path)
     assert isinstance(cached, vidsum.Transcript)
-    monkeypatch.setattr("vidsum.editing.session.find_places", lambda *ignored: ([0.0, 60.0], cached))
+    cache(monkeypatch, cached)
     plain = replace(cached, segments=tuple(replace(part, words=()) for part in cached.segments))
     vidsum.write_json(plain, path)
     assert len(EditSession(record).describe()["words"]) == 30
@@ -99,11 +104,9 @@ def test_a_transcript_without_words_has_those_of_the_cache_where_it_says_the_sam
 def test_words_of_a_saved_transcript_are_not_those_of_the_cache(
     spoken_record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, path = spoken_record("trim"), spoken_record("transcript")
-    saved = vidsum.load(path)
+    record, saved = spoken_record("trim"), vidsum.load(spoken_record("transcript"))
     assert isinstance(saved, vidsum.Transcript)
-    cached = replace(saved, segments=tuple(replace(part, words=()) for part in saved.segments))
-    monkeypatch.setattr("vidsum.editing.session.find_places", lambda *ignored: ([0.0, 60.0], cached))
+    cache(monkeypatch, replace(saved, segments=tuple(replace(part, words=()) for part in saved.segments)))
     assert len(EditSession(record).describe()["words"]) == 30
 
 

@@ -155,10 +155,9 @@ def files_in(folder: str, recursive: bool, takes: Callable[[Path], bool]) -> Ite
 
 
 def count_subfolders(folder: str, *, photographs: bool = False) -> int:
-    """Return the number of subfolders of a folder that hold, or have below them, a file with the name of a
-    video, or of `photographs`.
+    """Return how many subfolders of a folder hold a file with the name of a video, or of `photographs`.
 
-    Each is read to its first such name only. Hidden ones, and links to folders, do not count.
+    Folders below them are not read: there may be very many. Hidden ones, and links to folders, do not count.
     """
     from vidsum.video.photographs import is_photograph
 
@@ -168,7 +167,7 @@ def count_subfolders(folder: str, *, photographs: bool = False) -> int:
     _, below, _ = next(os.walk(folder), ("", [], []))
     places = [Path(folder) / name for name in below if not name.startswith(".")]
     plain = (str(place) for place in places if not place.is_symlink())
-    return sum(any(not is_folder(path) for path in files_in(place, True, takes)) for place in plain)
+    return sum(any(not is_folder(path) for path in files_in(place, False, takes)) for place in plain)
 
 
 def count_photographs(folders: Iterable[str], *, recursive: bool) -> int:
