@@ -1,5 +1,6 @@
 """Reading: errors, its end and memory."""
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -70,21 +71,25 @@ def test_file_that_is_gone_is_refused(made: Made, tmp_path: Path) -> None:
         next(read_frames(info, [Sampling(2.0)]))
 
 
+@pytest.fixture
+def own_film(made: Made, tmp_path: Path) -> Path:
+    """A film that no other test opens: a reader that failed keeps its file open until it is collected."""
+    return Path(shutil.copy(made("plain").path, tmp_path))
+
+
 @needs_proc
-def test_file_is_closed_behind_its_last_frame(made: Made) -> None:
-    path = made("plain").path
-    frames = read_frames(probe(path), [Sampling(2.0)])
+def test_file_is_closed_behind_its_last_frame(own_film: Path) -> None:
+    frames = read_frames(probe(own_film), [Sampling(2.0)])
     assert len(list(frames)) == 5
-    assert not is_open(path)
+    assert not is_open(own_film)
 
 
 @needs_proc
-def test_file_is_closed_where_its_reader_is_left(made: Made) -> None:
-    path = made("plain").path
-    with read_frames(probe(path), [Sampling(None)]) as frames:
+def test_file_is_closed_where_its_reader_is_left(own_film: Path) -> None:
+    with read_frames(probe(own_film), [Sampling(None)]) as frames:
         next(frames)
-        assert is_open(path)
-    assert not is_open(path)
+        assert is_open(own_film)
+    assert not is_open(own_film)
 
 
 def is_open(path: Path) -> bool:
